@@ -8,12 +8,14 @@ another one names is looked up in the mapping first. Every error that the caller
 from __future__ import annotations
 
 import os
+from typing import Literal
 
 from cfglint.api.arguments import (
     ArgumentError,
     MissingFileError,
     Path,
     Sources,
+    Versions,
     boolean,
     configuration,
     counted,
@@ -38,30 +40,27 @@ from cfglint.api.results import CheckResult, DiffResult, Explanation, FixResult,
 from cfglint.explanation.log_file import Log, compare
 from cfglint.explanation.summary import RunSummary, explained
 from cfglint.findings.diagnostic import drop_repeated_findings
+from cfglint.findings.vocabulary import Kind
 from cfglint.generators import FRAMEWORK, RUN, generate, set_frameworks
 from cfglint.generators import kinds as generated_kinds
-from cfglint.generators.job_spec import Contradiction, JobSpec, Unreachable
+from cfglint.generators.job_spec import Contradiction, JobSpec, Offload, Optimizer, Precision, Scheduler, Unreachable
 from cfglint.project.settings_file import with_settings
 from cfglint.review.compare import Comparison
+from cfglint.review.left_out import left_out
+from cfglint.review.releases import with_same_releases
+from cfglint.rewrite import plan as planning
 from cfglint.rewrite.apply_fixes import Skipped, apply_fixes
 from cfglint.rewrite.joint_targets import Aimed, verify
 from cfglint.rewrite.own_sizes import reach_target
 from cfglint.rewrite.retarget import MissingFactError
 from cfglint.rewrite.value_change import ValueChange
 from cfglint.run.checked import CheckedRun
-from cfglint.run.paths import UnknownKindError
+from cfglint.run.paths import ScanStats, UnknownKindError
 from cfglint.source import CfglintError
 from cfglint.source.annotations import Iterable, Mapping
 from cfglint.source.change import EditRefused
 from cfglint.source.files import FileProblem
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Literal
-
-    from cfglint.api.arguments import Versions
-    from cfglint.findings.vocabulary import Kind
-    from cfglint.generators.job_spec import Offload, Optimizer, Precision, Scheduler
+from cfglint.source.git import GitRepository
 
 __all__ = [
     "ArgumentError",
@@ -210,8 +209,6 @@ def plan(
     `seconds_per_step` or `tokens_per_second` (all GPUs together) give the hours of each plan. Raises MissingFactError if the
     current batch size is needed and cannot be computed.
     """
-    from cfglint.rewrite import plan as planning
-
     given = locals()
     counts, most = counted(gpus), positive("max_micro_batch", max_micro_batch)
     pace = planning.Pace(number("seconds_per_step", seconds_per_step), number("tokens_per_second", tokens_per_second), row=seq_length)
@@ -294,8 +291,6 @@ def diff(
     settings: bool = True,
 ) -> DiffResult:
     """Compare a run before and after a change of its config. Raises the errors of `check`."""
-    from cfglint.review.releases import with_same_releases
-
     facts = facts_of(locals(), configuration(settings))
     before, after = (loaded(*named(side), facts, kind)[0] for side in (old, new))
     before, after, _ = with_same_releases(before, after, facts.target)
@@ -325,9 +320,6 @@ def review_branch(
     """
     original = locals()
     from cfglint.review.branch import STATES, Branch, DeclaredPair, base_of, compare, declared_runs, earlier, unused_releases
-    from cfglint.review.left_out import left_out
-    from cfglint.run.paths import ScanStats
-    from cfglint.source.git import GitRepository
 
     given = {"kind": None, "overrides": None, "strict_keys": False, **fact_keywords(original)}
     one_of("state", state, STATES)

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping
 from math import isfinite
+from typing import Literal, TypeVar
 
+from cfglint.batch.cards import offered
 from cfglint.findings.diagnostic import Outcome
 from cfglint.findings.wording import first_few
 from cfglint.frameworks import file_kinds, trainers
+from cfglint.frameworks.known_names import misspelt_key, unknown_package
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.memory.inputs import Model
+from cfglint.frameworks.memory.named_models import UnknownModel, named_model
 from cfglint.frameworks.releases.versions import INSTALLED, is_version
 from cfglint.generators import trainers as generated_trainers
 from cfglint.generators.job_spec import OFFLOADS, OPTIMIZERS, PRECISIONS, SCHEDULERS, JobSpec
@@ -26,13 +31,8 @@ from cfglint.source.annotations import Any, ConfigTable, TypeAlias
 from cfglint.source.edited_source import EditedSource
 from cfglint.source.file_source import FileSource
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Literal, TypeVar
-
-    Option = TypeVar("Option")
-
-    Versions: TypeAlias = Mapping[str, str] | Literal["installed"]
+Option = TypeVar("Option")
+Versions: TypeAlias = Mapping[str, str] | Literal["installed"]
 
 Path: TypeAlias = str | os.PathLike[str]
 Sources: TypeAlias = Path | Iterable[Path] | Mapping[str, str]
@@ -98,8 +98,6 @@ def one_of(name: str, value: Option, allowed: Iterable[object]) -> Option:
 
 def versions(target: Versions | None) -> dict[str, str]:
     """Return packages with their versions; raises ArgumentError for an unknown package or an invalid version."""
-    from cfglint.frameworks.known_names import unknown_package
-
     if target == INSTALLED:
         return {}
     if not isinstance(target, Mapping | None):
@@ -121,7 +119,6 @@ def given_on_the_line(overrides: Mapping[str, object] | None) -> tuple[Override,
         return ()
     if not isinstance(overrides, Mapping):
         raise ArgumentError(f"overrides must be a mapping from keys to values, not {overrides!r}")
-    from cfglint.frameworks.known_names import misspelt_key
 
     found = []
     for key, value in overrides.items():
@@ -139,8 +136,6 @@ def given_on_the_line(overrides: Mapping[str, object] | None) -> tuple[Override,
 
 def memory_of_a_gpu(value: float | str | None) -> float | None:
     """The memory of a GPU in GiB, from a number or the name of a card."""
-    from cfglint.batch.cards import offered
-
     try:
         return None if value is None else offered(value) if isinstance(value, str) else offered(str(number("gpu_memory", value)))
     except ValueError as error:
@@ -153,7 +148,6 @@ def shape_of(model: Path | None) -> Model | None:
         return None
     if not isinstance(model, (str, os.PathLike)):
         raise ArgumentError(f"model must be a path or the name of a model, not {model!r}")
-    from cfglint.frameworks.memory.named_models import UnknownModel, named_model
 
     try:
         return named_model(os.fspath(model))
@@ -383,7 +377,5 @@ def path_of(source: object) -> str:
 
 def in_keywords(error: CfglintError) -> CfglintError:
     """Return the error with command-line options in its message replaced by keyword arguments: `kind`, not `--kind`."""
-    import re
-
     error.args = tuple(re.sub(r"--([a-z][a-z-]*)", lambda flag: flag[1].replace("-", "_"), str(each)) for each in error.args)
     return error

@@ -12,7 +12,9 @@ from cfglint.api.results import CheckResult
 from cfglint.explanation.summary import RunSummary, explained
 from cfglint.frameworks import known_packages, trainers
 from cfglint.frameworks.memory.inputs import Model
+from cfglint.frameworks.memory.named_models import UnknownModel, described_model
 from cfglint.frameworks.releases.versions import is_version
+from cfglint.report.summary import folded, verdict
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
 from cfglint.source import CfglintError
@@ -91,8 +93,6 @@ class Preflight:
 
 def answer(run: CheckedRun, result: CheckResult) -> str:
     """What is printed: the findings, whether the training starts, its batch and its steps."""
-    from cfglint.report.summary import folded, verdict
-
     numbers = run.resolved
     terms = [numbers[name] for name in ("micro_batch", "accumulation", "data_parallel")]
     batch = f"global batch {numbers['global_batch']} = {' x '.join(map(str, terms))}" if None not in terms else "global batch not known"
@@ -158,8 +158,6 @@ def installed() -> dict[str, str]:
 
 def shape_of(model: object) -> Model | None:
     """The shape of a model that is trained whole; None if it is not known, or a part of its weights is frozen."""
-    from cfglint.frameworks.memory.named_models import UnknownModel, described_model
-
     described, parameters = getattr(getattr(model, "config", None), "to_dict", None), getattr(model, "parameters", None)
     if described is None or (callable(parameters) and not all(parameter.requires_grad for parameter in parameters())):
         return None

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from html import escape
 
 from cfglint.api.arguments import Path
 from cfglint.explanation.log_analysis import ExplainedLog
 from cfglint.explanation.summary import RunSummary, outcome_with_context, table
 from cfglint.findings.diagnostic import Diagnostic, Outcome
-from cfglint.report import changes, fixes, json, plans, render, render_account, render_changes, render_log
+from cfglint.report import changes, fixes, html, json, plans, render, render_account, render_changes, render_log
 from cfglint.report.summary import banner_entry, failure_entry
 from cfglint.review.compare import Comparison
 from cfglint.review.left_out import NotCompared
@@ -16,6 +17,7 @@ from cfglint.rewrite.apply_fixes import AppliedFixes, Skipped, write_texts
 from cfglint.rewrite.retarget import Need, Retarget
 from cfglint.rewrite.value_change import ValueChange
 from cfglint.run.checked import CheckedRun
+from cfglint.source import writing
 from cfglint.source.annotations import ConfigTable, Iterator
 from cfglint.source.record import Record
 from cfglint.source.sections import every_document
@@ -81,8 +83,6 @@ class CheckResult(Record):
         return f"<CheckResult: runs {len(self.runs)}, rejected {rejected}, findings {len(self.diagnostics)}{skipped}>"
 
     def _repr_html_(self) -> str:
-        from cfglint.report import html
-
         return html.notebook(self.runs)
 
 
@@ -188,8 +188,6 @@ class PlanResult(Record):
         return f"<PlanResult: works on {works} GPUs>" if works else "<PlanResult: no GPU count works>"
 
     def _repr_html_(self) -> str:
-        from cfglint.report import html
-
         return html.notebook_plan(self._table)
 
 
@@ -230,8 +228,6 @@ class Explanation(Record):
         return f"<Explanation of {files}: global batch {batch}, total steps {steps}>"
 
     def _repr_html_(self) -> str:
-        from cfglint.report import html
-
         return html.notebook([outcome_with_context(self._summary)])
 
 
@@ -298,8 +294,6 @@ class DiffResult(Record):
         return f"<DiffResult: consequences {len(self._comparison.consequences)}, settings changed {len(self._comparison.settings)}>"
 
     def _repr_html_(self) -> str:
-        from cfglint.report import html
-
         return html.notebook_changes([self._comparison])
 
 
@@ -341,8 +335,6 @@ class ReviewResult:
         )
 
     def _repr_html_(self) -> str:
-        from cfglint.report import html
-
         return html.notebook_changes(self._comparisons)
 
 
@@ -356,8 +348,6 @@ class NewFiles(Record):
 
     def write(self, folder: Path = ".") -> list[str]:
         """Write the files into a folder and return their paths; raises FileProblem if one of them exists."""
-        from cfglint.source import writing
-
         paths = [os.path.join(os.fspath(folder), name) for name in self.texts]
         writing.write_all([writing.New(path, text.encode("utf-8")) for path, text in zip(paths, self.texts.values(), strict=True)])
         return paths
@@ -378,6 +368,4 @@ class NewFiles(Record):
 
 def as_text(text: str) -> str:
     """HTML that shows a string unchanged in a notebook."""
-    from html import escape
-
     return f"<pre>{escape(text)}</pre>"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from functools import cache
 
+from cfglint.batch._shapes import MODELS, MORE, SAME
 from cfglint.batch.memory.shape import Shape, of_config
 from cfglint.source.annotations import ConfigTable, Iterator
 from cfglint.source.record import Record
@@ -55,15 +56,11 @@ class Published(Record):
 @cache
 def table_names() -> dict[str, str]:
     """The names of the table, and the checkpoints of the same shape, with the name of their row."""
-    from cfglint.batch._shapes import MODELS, SAME
-
     return {name: name for name in MODELS} | SAME
 
 
 def config_of(name: str) -> ConfigTable:
     """The sizes of a published model under the names of its config.json; KeyError for one that is not in the table."""
-    from cfglint.batch._shapes import MODELS, MORE
-
     config: ConfigTable = {**dict(zip(COLUMNS, MODELS[name], strict=True)), **MORE.get(name, {})}
     return {key: value == 1 if key in SWITCHES else value for key, value in config.items()}
 

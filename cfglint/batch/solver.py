@@ -13,16 +13,13 @@ not grow unless the user allows it.
 from __future__ import annotations
 
 from math import prod
+from typing import Literal
 
 from cfglint.batch.equation import data_parallel, divisors, product, text
 from cfglint.source.annotations import Callable, TypeAlias
 from cfglint.source.record import Record
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Literal
-
-    Status: TypeAlias = Literal["ok", "no_change", "layout_infeasible", "batch_infeasible", "schedule_infeasible", "nodes_infeasible"]
+Status: TypeAlias = Literal["ok", "no_change", "layout_infeasible", "batch_infeasible", "schedule_infeasible", "nodes_infeasible"]
 
 Pair = tuple[int, int]
 

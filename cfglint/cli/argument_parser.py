@@ -13,9 +13,7 @@ from cfglint.report.escapes import shown
 from cfglint.source.annotations import Any, Callable
 from cfglint.source.record import Record
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    Act = Callable[["Namespace", str], None]
+Act = Callable[["Namespace", str], None]
 
 Convert = Callable[[str], Any]
 Words = tuple[str, ...] | list[str]

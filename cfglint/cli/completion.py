@@ -6,6 +6,8 @@ import sys
 
 from cfglint.cli import COMMANDS
 from cfglint.cli.argument_parser import CommandOption, Namespace, Parser
+from cfglint.frameworks.validation.schema import kinds
+from cfglint.rules.catalogue import every_rule
 
 WITH_HELP = {**COMMANDS, "help": "the options of a command"}
 SHELLS = ("bash", "zsh", "fish")
@@ -23,8 +25,6 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    from cfglint.rules.catalogue import every_rule
-
     codes = " ".join(text for rule in every_rule() for text in (rule.code, rule.name))
     sys.stdout.write({"bash": bash, "zsh": zsh, "fish": fish}[arguments.shell](parsers(), codes))
     return 0
@@ -44,8 +44,6 @@ def completed(option: CommandOption, code: str, words: str, file: str, other: st
         return code
     choices = option.choices
     if option.metavar == "KIND" and choices is None:
-        from cfglint.frameworks.validation.schema import kinds
-
         choices = kinds()
     return words % " ".join(choices) if choices else file if option.metavar in FILES else other
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 
 from cfglint.report.escapes import shown
@@ -64,8 +65,6 @@ def uses_colour(asked: str | None = None) -> bool:
 
 def in_build_log() -> bool:
     """Whether standard output may be a CI log of GitHub or Azure, whose runners execute lines that look like commands."""
-    import stat
-
     if not (os.environ.get("GITHUB_ACTIONS") or os.environ.get("TF_BUILD")):
         return False
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 
 from cfglint.cli.argument_parser import HIDDEN, Namespace, Parser
 from cfglint.cli.asked_runs import runs_of
@@ -22,6 +23,7 @@ from cfglint.cli.options import (
 from cfglint.cli.progress import counted_on_terminal
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.wording import counted, first_few, spelled
+from cfglint.project.selection import Selection
 from cfglint.project.settings_file import Configuration
 from cfglint.report import fixes
 from cfglint.report.escapes import is_runner_command, shown
@@ -38,11 +40,8 @@ from cfglint.source.sections import every_document
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections import Counter
-
     from cfglint.findings.entries import FixRunEntry
     from cfglint.project.baseline import Baseline
-    from cfglint.project.selection import Selection
 
 Reason = tuple[str, str]  # the code of a finding, and why it was not fixed
 
@@ -300,8 +299,6 @@ def entry_of(work: Work) -> FixRunEntry:
 
 def leave_out_repeated_skips(works: list[Work]) -> Counter[Reason]:
     """Leave out what is reported as not fixed for another run of the same file; returns what is not fixed in many files, counted."""
-    from collections import Counter
-
     named: dict[tuple[str, str, str], None] = {}
     for work in works:
         work.skipped = [each for each in work.skipped if (each.code, each.reason, each.file) not in named]

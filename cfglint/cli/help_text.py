@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from cfglint.cli.console import columns
+
 Option = tuple[str, str, str, str]  # topic, name, form in a usage line, explanation
 
 WIDTH = 100  # columns of a help text, on a wider terminal or none
@@ -26,8 +28,6 @@ def help_text(usage: str, description: str, options: list[Option], examples: lis
 
 
 def help_width() -> int:
-    from cfglint.cli.console import columns
-
     return min(columns() or WIDTH, WIDTH)
 
 
@@ -55,8 +55,6 @@ def explained(form: str, text: str, width: int) -> list[str]:
 
 def folded_lines(lines: list[str], indent: int = 4) -> list[str]:
     """Lines in the width of the terminal, if there is one; what is folded is indented."""
-    from cfglint.cli.console import columns
-
     width = columns()
     if width is None or max(map(len, lines), default=0) <= width:
         return lines

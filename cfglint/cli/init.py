@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
+import shutil
 import sys
 
 from cfglint.cli.argument_parser import Namespace, Parser
 from cfglint.cli.asked_runs import outcomes
 from cfglint.cli.console import warn
 from cfglint.cli.options import UsageError, add_run_options, load_configuration, working_directory
+from cfglint.cli.runs import declared, print_runs
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.wording import counted
 from cfglint.frameworks import file_kinds
@@ -63,8 +66,6 @@ def run(arguments: Namespace) -> int:
     """Write the files that are not there yet, and print the hooks if they cannot be written; return 2 if one cannot be written."""
     arguments.format, arguments.jobs = [], None
     if arguments.declare:
-        from cfglint.cli.runs import declared, print_runs
-
         return print_runs(arguments, declared)
     stats = ScanStats()
     project = load_configuration(arguments)
@@ -115,8 +116,6 @@ def hooks() -> str:
     if repository:
         ids = "".join(f"      - id: {name}\n" for name, _, _ in EACH_HOOK)
         return f"repos:\n  - repo: {repository}\n    rev: {revision}\n    hooks:\n{ids}"
-    import shlex
-    import shutil
 
     command, where = COMMAND, "the cfglint on the PATH"
     script, linked = os.path.join(os.path.dirname(sys.executable), COMMAND), shutil.which(COMMAND)

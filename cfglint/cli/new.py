@@ -10,21 +10,22 @@ from functools import partial
 from cfglint.cli.argument_parser import Misused, Namespace, Parser
 from cfglint.cli.console import warn, warn_of
 from cfglint.cli.options import UsageError, above_zero, gpu_memory, load_configuration, model_of, positive, targets, tokens
+from cfglint.cli.prompts import ask
 from cfglint.findings.diagnostic import ERROR, WARNING
+from cfglint.frameworks import framework
 from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.frameworks.memory.estimate import micro_batch_bound, missing_for
+from cfglint.frameworks.memory.inputs import Model
 from cfglint.generators import FRAMEWORK, RUN, existing_job, generate, kinds, run_of, set_frameworks, takes, trainers
 from cfglint.generators.generated import Generated, GeneratedFile, path_in, schema_name
 from cfglint.generators.job_spec import FLAGS, OPTIMIZERS, PRECISIONS, SCHEDULERS, SHORT, JobSpec, Unreachable
 from cfglint.generators.neox import SHAPES
+from cfglint.project.pinned_versions import Repositories
 from cfglint.run.discovery import Discovery
 from cfglint.run.paths import LaunchChoiceError, UnknownKindError, line_of
 from cfglint.source import files, writing
 from cfglint.source.annotations import Any
 from cfglint.source.file_source import missing
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.memory.inputs import Model
 
 SHAPE_NAMES = ("layers", "hidden", "heads", "kv-heads")
 JOB = "job"  # the topic of the options that few jobs need
@@ -133,8 +134,6 @@ def run(arguments: Namespace) -> int:
 
 def ask_for_facts(arguments: Namespace) -> dict[str, Any]:
     """The facts that the user answers; Ctrl-C ends the command and reports that nothing was written."""
-    from cfglint.cli.prompts import ask
-
     try:
         asked = ask(arguments.kind, arguments.framework, load_configuration(arguments).gpus)
     except KeyboardInterrupt:
@@ -174,9 +173,6 @@ def with_facts_of_run(arguments: Namespace, paths: list[str], given: dict[str, A
 
 def with_target_versions(job: JobSpec, arguments: Namespace) -> JobSpec:
     """Add the target versions to the job: those of the flags, else those of the configuration or the repository."""
-    from cfglint.frameworks import framework
-    from cfglint.project.pinned_versions import Repositories
-
     kinds = (arguments.framework if arguments.kind == RUN else arguments.kind, "deepspeed", "accelerate")
     packages = [package for kind in dict.fromkeys(kinds) for package in framework(kind).packages()]
     known = LaunchFacts(target={**load_configuration(arguments).target, **(job.target or {})})
@@ -187,8 +183,6 @@ def with_target_versions(job: JobSpec, arguments: Namespace) -> JobSpec:
 
 def with_memory_limit(job: JobSpec, arguments: Namespace, model: Model | None) -> JobSpec:
     """The job with the largest micro batch for the memory of the card, estimated from files generated with a micro batch of 1."""
-    from cfglint.frameworks.memory.estimate import micro_batch_bound, missing_for
-
     generated = generate(arguments.kind, job.replace(max_micro_batch=1), arguments.framework)
     facts = LaunchFacts(job.gpus, target=job.target or {}, complete=True, kind_given=True, trainer=job.trainer)
     facts = facts.replace(model=model, gpu_memory=arguments.gpu_memory, seq_length=job.seq_length)

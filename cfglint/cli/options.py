@@ -15,6 +15,7 @@ from cfglint.project.settings_file import LARGEST, Configuration, DeclaredRun, w
 from cfglint.run.paths import LaunchChoiceError, ScanStats, is_program, is_script
 from cfglint.source import CfglintError
 from cfglint.source.annotations import Callable, Collection
+from cfglint.source.files import FileProblem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -100,7 +101,6 @@ def pace_given(arguments: Namespace, price: float | None) -> Pace:
     if arguments.log is None:
         return Pace(arguments.time_per_step, arguments.tokens_per_second, gpu_price=price, row=arguments.seq_length)
     from cfglint.explanation.log_file import Log
-    from cfglint.source.files import FileProblem
 
     try:
         pace = Log(arguments.log).pace(price)

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import sys
 import time
+from typing import TypeVar
 
 from cfglint.source.annotations import Iterable, Iterator
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import TypeVar
-
-    Item = TypeVar("Item")
+Item = TypeVar("Item")
 
 PATIENCE = 1.0  # seconds before the line appears
 PAUSE = 0.1  # seconds between two updates

@@ -5,8 +5,12 @@ from __future__ import annotations
 from cfglint.cli.argument_parser import expected
 from cfglint.cli.console import columns, uses_colour
 from cfglint.cli.options import UsageError, above_zero, positive
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.generators import RUN, generate, generator_of, kinds, run_of, set_frameworks, takes
 from cfglint.generators.job_spec import Contradiction, JobSpec, Unreachable
+from cfglint.generators.neox import SHAPES, published
+from cfglint.report import plans
+from cfglint.rewrite.plan import Pace, plan, table
 from cfglint.source.annotations import Any, Callable
 from cfglint.source.record import Record
 
@@ -107,8 +111,6 @@ def interview(dialogue: Dialogue, kind: str | None, framework: str, gpus: int) -
     neox = kind == "neox" or (kind == RUN and framework == "neox")
     facts: Answers = {"gpus": dialogue.number("GPUs", "--gpus", gpus)}
     if kind != "accelerate" and neox:
-        from cfglint.generators.neox import SHAPES
-
         facts["model"] = dialogue.choice("Model", "--model", tuple(SHAPES), "pythia-160m")
         facts["steps"] = dialogue.number("Optimizer steps", "--steps", NEOX_STEPS)
     elif kind != "accelerate":
@@ -126,8 +128,6 @@ def interview(dialogue: Dialogue, kind: str | None, framework: str, gpus: int) -
         if "lora" in taken and dialogue.choice("Train an adapter (LoRA)", "--lora", ("y", "n"), "n") == "y":
             facts["lora"] = True
         if neox:
-            from cfglint.generators.neox import published
-
             shape = published(facts["model"])
             rate, why = shape.rate, f"as in configs/{shape.source}"
         else:
@@ -165,10 +165,6 @@ def batch(dialogue: Dialogue, kind: str, framework: str, facts: Answers) -> Answ
 
 def planned(kind: str, framework: str, facts: Answers) -> tuple[bool, str]:
     """(whether a plan is possible, the table of `cfglint plan` on half, all and twice the GPUs, or why none is)."""
-    from cfglint.frameworks.launch_facts import LaunchFacts
-    from cfglint.report import plans
-    from cfglint.rewrite.plan import Pace, plan, table
-
     gpus = facts["gpus"]
     try:
         generated = generate(kind, JobSpec(**facts), framework)

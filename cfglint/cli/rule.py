@@ -5,6 +5,7 @@ from __future__ import annotations
 from cfglint.cli.argument_parser import Namespace, Parser
 from cfglint.cli.console import columns, fail
 from cfglint.cli.options import unknown_rule
+from cfglint.explanation.predicted import rules_of
 from cfglint.findings.rule import Rule
 from cfglint.report import manual
 from cfglint.rules.catalogue import every_rule
@@ -39,8 +40,6 @@ def run(arguments: Namespace) -> int:
 
 def rules_about(text: str, rules: list[Rule]) -> list[Rule]:
     """The rules that predict an exception, those of a family, or those whose page or example has a word."""
-    from cfglint.explanation.predicted import rules_of
-
     predicted = rules_of(text) if " " in text else []
     if predicted:
         return [rule for rule in rules if rule.code in predicted]

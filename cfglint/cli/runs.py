@@ -4,6 +4,7 @@ as `[[run]]` tables.
 
 from __future__ import annotations
 
+import json
 import os
 
 from cfglint.cli.argument_parser import Namespace, Parser
@@ -12,6 +13,7 @@ from cfglint.cli.console import warn, warn_of
 from cfglint.cli.help_text import folded_lines
 from cfglint.cli.options import add_run_options, load_configuration, skipped_files
 from cfglint.cli.output import write_text
+from cfglint.evaluate import Reason
 from cfglint.findings.diagnostic import INTERNAL, Outcome
 from cfglint.findings.wording import counted, first_names
 from cfglint.frameworks import framework
@@ -22,10 +24,6 @@ from cfglint.run.checked import CheckedRun
 from cfglint.run.paths import ScanStats, is_one_of
 from cfglint.source.annotations import Callable
 from cfglint.source.shell.reasons import PLACEHOLDER, is_unset
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.evaluate import Reason
 
 FORMATS = ("text", "json")
 FLAGS = {"gpus_per_node": "--gpus N", "processes": "--gpus N", "nodes": "--nodes N"}
@@ -180,8 +178,6 @@ def declared(found: list[Outcome]) -> str:
 
 def quoted(text: str) -> str:
     """Quote a string for TOML, with escapes for what would be invisible on a terminal or a command in a CI log."""
-    import json
-
     spelled = json.dumps(text, ensure_ascii=False).replace("##", "#\\u0023")
     return "".join(char if visible(char) else f"\\U{ord(char):08x}" for char in spelled)
 

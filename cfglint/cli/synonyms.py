@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.cli.console import warn
+from cfglint.source.similar_keys import closest
 
 SYNONYMS = {
     "--gpus": ("--num-gpus", "--n-gpus", "--ngpus", "--num-processes", "--nproc-per-node", "--world-size"),
@@ -39,8 +40,6 @@ def advice(name: str, options: list[str]) -> str:
     if not near and name in INSTEAD:
         return INSTEAD[name]
     if not near:
-        from cfglint.source.similar_keys import closest
-
         near = [*filter(None, [closest(name, options)])]
     return f"did you mean {near[0]}?" if near else "--help lists them"
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
+import subprocess
 
 from cfglint.cli.argument_parser import Namespace
 from cfglint.findings.diagnostic import Outcome
@@ -29,8 +31,6 @@ SECONDS = 5  # that `nvidia-smi` may take; a GPU that has fallen off the bus blo
 
 def of_command(arguments: Namespace) -> None:
     """Make the arguments those of a script that consists of the command, with what is installed, visible and set here."""
-    import shutil
-
     words: list[str] = arguments.command
     program = os.path.basename(words[0])
     script = submitted(words[1:], arguments) if program == SUBMIT else shlex.join(words) + "\n"
@@ -77,7 +77,6 @@ def visible_gpus() -> tuple[int | None, str]:
     of_node = os.environ.get(OF_NODE, "").rpartition(":")[2]
     if of_node.isdigit():
         return int(of_node), OF_NODE
-    import subprocess
 
     try:
         done = subprocess.run(ASKED, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SECONDS, check=False)

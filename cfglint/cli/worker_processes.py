@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import os
 import time
+from typing import TypeVar
 
 from cfglint.source.annotations import Any, Callable, Iterator, NoReturn
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import TypeVar
-
-    Task = TypeVar("Task")
-    Result = TypeVar("Result")
-    Work = Callable[[list[Task]], Result]
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+Work = Callable[[list[Task]], Result]
 
 Tell = Callable[[int, int], None]
 
@@ -121,7 +119,6 @@ class Worker:
 
     def results(self) -> dict[int, Any]:
         """Wait for the results, by number of the block; those of a process that ended early are not complete."""
-        import io
         import pickle
 
         os.set_blocking(self.pipe, True)

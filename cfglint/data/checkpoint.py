@@ -5,7 +5,10 @@ This package is imported only for a run that resumes.
 
 from __future__ import annotations
 
+import io
+import json
 import os
+import zipfile
 
 from cfglint.source.annotations import ConfigMapping, ConfigValue
 from cfglint.source.files import FileProblem, open_regular, read_bytes
@@ -86,9 +89,7 @@ class Checkpoint(Record):
 
     def words_of_optimizer(self) -> frozenset[str]:
         """The strings in the saved state of the optimizer, whose pickle is read as a list of instructions, as far as possible."""
-        import io
         import pickletools
-        import zipfile
 
         words: set[str] = set()
         try:
@@ -141,8 +142,6 @@ def checkpoint_in(folder: str, name: str, root: str) -> Checkpoint | None:
     path, state = os.path.join(folder, STATE_FILE), None
     names = names_in(folder)
     if STATE_FILE in names:
-        import json
-
         try:
             state = json.loads(read_bytes(path, LARGEST_STATE, root or None))
         except (FileProblem, ValueError, RecursionError):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 
+from cfglint.source.files import FileProblem, read_bytes
 from cfglint.source.root import is_inside
 
 Key = tuple[str, int, int, str]
@@ -31,10 +33,6 @@ def known(key: Key) -> int | None:
 
 def written() -> dict[Key, int]:
     """The counts in the file; empty if it cannot be read or makes no sense."""
-    import json
-
-    from cfglint.source.files import FileProblem, read_bytes
-
     try:
         entries = json.loads(read_bytes(cache_file(), LARGEST))
     except (FileProblem, ValueError, RecursionError):
@@ -52,7 +50,6 @@ def remember(key: Key, rows: int, root: str) -> None:
     path = cache_file()
     if key[1] < WORTH_WRITING or is_inside(os.path.dirname(path), root):
         return
-    import json
 
     entries = [[*each, count] for each, count in {**written(), key: rows}.items()][-MOST:]
     part = f"{path}.{os.getpid()}"

@@ -7,6 +7,8 @@ Nothing that goes wrong here is an error: such a file has no known number of row
 from __future__ import annotations
 
 import os
+from io import BytesIO, TextIOWrapper
+from itertools import islice
 
 from cfglint.source.annotations import BinaryFile, Callable
 from cfglint.source.files import FileProblem, open_regular
@@ -54,7 +56,6 @@ def found_all(name: str, origin: str) -> list[str]:
     if "**" in name or "\0" in name:
         return []
     from glob import iglob
-    from itertools import islice
 
     root = root_of(origin)
     for pattern in places_of(name, origin):
@@ -121,7 +122,6 @@ def count(path: str, size: int, limits: Limits, field: str, kind: str) -> int:
 def unpacked(file: BinaryFile, packed: str, largest: int) -> BinaryFile:
     """The content of a packed file; raises Uncountable if it is larger than what may be counted."""
     from importlib import import_module
-    from io import BytesIO
 
     with import_module(PACKED[packed]).open(file, "rb") as stream:
         content: bytes = stream.read(largest + 1)
@@ -190,7 +190,6 @@ def object_lines(file: BinaryFile) -> int | None:
 def csv_rows(file: BinaryFile, _: str) -> int:
     """The records of a CSV file behind its header; blank lines are none."""
     import csv
-    from io import TextIOWrapper
 
     reader = csv.reader(TextIOWrapper(file, "utf-8-sig", "replace", newline=""))
     try:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from cfglint.batch.memory.estimate import DOES_NOT_FIT, GIB, PROBABLY_NOT
 from cfglint.explanation.failures import NOT_PREDICTED, OUT_OF_MEMORY, Failure
 from cfglint.explanation.predicted import is_alike, rules_of
 from cfglint.findings.diagnostic import Diagnostic
+from cfglint.frameworks.memory.estimate import rounded
 from cfglint.run.checked import CheckedRun
 from cfglint.source.annotations import Iterable
 
@@ -31,9 +33,6 @@ def attach(failures: Iterable[Failure], run: CheckedRun) -> None:
 
 def about_memory(run: CheckedRun, needed: float | None) -> list[str]:
     """What the estimate says about the memory of a run, which needed at least so many GiB when it failed."""
-    from cfglint.batch.memory.estimate import DOES_NOT_FIT, GIB, PROBABLY_NOT
-    from cfglint.frameworks.memory.estimate import rounded
-
     memory = run.memory
     if memory is None:
         return ["the memory of this run cannot be estimated from its files: pass --model"]

@@ -11,6 +11,7 @@ from cfglint.explanation.failure_parser import Events
 from cfglint.explanation.log_analysis import ExplainedLog, LogExplanation
 from cfglint.explanation.log_parser import TrainingBanner
 from cfglint.explanation.speed import Speed, speed_in
+from cfglint.explanation.summary import RunSummary, origin
 from cfglint.findings.wording import counted
 from cfglint.rewrite.plan import Pace
 from cfglint.run.checked import CheckedRun
@@ -138,15 +139,11 @@ def compare(found: ExplainedLog, run_with: Callable[[dict[str, int], float | Non
 
 def run_on(run: CheckedRun, gpus: int) -> CheckedRun:
     """A run on the GPUs of its log, if its launch sets another number and can be put on these."""
-    from cfglint.explanation.summary import RunSummary
-
     return RunSummary(run, gpus).what_if or run
 
 
 def place_in(run: CheckedRun) -> Callable[[str], str]:
     """Return a function that gives the origin of a number of a run."""
-    from cfglint.explanation.summary import RunSummary, origin
-
     account = RunSummary(run)
     places = {str(item.setting.path[-1]): origin(item) for item in account.items}
     batch = run.batch

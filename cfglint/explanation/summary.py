@@ -6,20 +6,22 @@ from math import ceil, prod
 
 from cfglint.evaluate import Unknown
 from cfglint.findings.diagnostic import ALONE, Diagnostic, Outcome, ReportContext
-from cfglint.findings.setting import DEFAULT, DERIVED, Setting, derived
+from cfglint.findings.setting import DEFAULT, DERIVED, Batch, Setting, derived
 from cfglint.findings.wording import counted, first_few
+from cfglint.frameworks.memory.estimate import RunMemory, missing_for
 from cfglint.frameworks.summary import BATCH, GPUS, GROUPS, LAUNCH, LENGTH, Item
+from cfglint.rewrite.layout import layout_on
+from cfglint.rewrite.plan import Pace
+from cfglint.rewrite.retarget import current_gpus, is_filled_elsewhere, resized_run
 from cfglint.rules.engine import internal_error
 from cfglint.run.checked import CheckedRun
 from cfglint.source.annotations import ConfigValue, Iterator
 from cfglint.source.document import pointer
+from cfglint.source.shell.placed_text import parameter_with_default
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.entries import SettingEntry, SummaryEntry, WhatIfEntry
-    from cfglint.findings.setting import Batch
-    from cfglint.frameworks.memory.estimate import RunMemory
-    from cfglint.rewrite.plan import Pace
 
 LAYOUT = (
     ("tensor parallel", "tensor_parallel"),
@@ -74,8 +76,6 @@ class RunSummary:
         self.memory: RunMemory | None = None
         self.memory_flags: list[str] = []  # that are missing for it
         if summaries:
-            from cfglint.frameworks.memory.estimate import missing_for
-
             self.memory, self.memory_flags = run.memory, missing_for(run.configs[0])
             self._add_tokens(num_tokens)
         if pace is not None and summaries:
@@ -86,8 +86,6 @@ class RunSummary:
     @property
     def left_open(self) -> str:
         """What is said of a run without errors instead of the claim that it starts: its trainer, program or values are not known."""
-        from cfglint.rewrite.retarget import is_filled_elsewhere
-
         if is_filled_elsewhere(self.run):
             return "No errors found in this file; a trainer fills in its batch sizes"
         if self.run.is_lone:
@@ -208,8 +206,6 @@ class RunSummary:
 
     def _add_implied(self) -> None:
         """The GPU count that three written batch sizes imply."""
-        from cfglint.rewrite.retarget import current_gpus
-
         implied = current_gpus(self.run, self.run.facts)
         if implied is not None:
             self._derive(LAUNCH, "GPUs implied", "implied_gpus", implied, "global batch / (micro batch x accumulation)")
@@ -260,8 +256,6 @@ class RunSummary:
         run = self.run
         if run.launch.line is None or run.launch.machine or run.facts.gpus in (None, gpus):
             return None
-        from cfglint.rewrite.layout import layout_on
-        from cfglint.rewrite.retarget import resized_run
 
         layout = layout_on(run, gpus)
         self.refused_gpus = layout.refusal
@@ -323,8 +317,6 @@ def origin(item: Item) -> str:
 
 def defaults_taken(run: CheckedRun, settings: list[Setting]) -> Iterator[str]:
     """The variables and arguments of a script that are assumed not to be given, as its line has their defaults."""
-    from cfglint.source.shell.placed_text import parameter_with_default
-
     scripts = {document.path: document for document in run.documents if document.syntax == "shell"}
     places = [
         (setting.document.path, setting.node.start) for setting in settings if setting.document is not None and setting.node is not None

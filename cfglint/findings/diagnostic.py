@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from cfglint.evaluate import Reason
+from cfglint.findings.vocabulary import Severity, Stage, Subject, Verdict
 from cfglint.source.annotations import Iterable
+from cfglint.source.document import Document
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
@@ -18,9 +20,7 @@ if TYPE_CHECKING:
         SamplesEntry,
         SettingEntry,
     )
-    from cfglint.findings.vocabulary import Severity, Stage, Subject, Verdict
     from cfglint.source.change import Change, Edit
-    from cfglint.source.document import Document
 
 FoundKey = tuple[str, int, str, str, str, str]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from hashlib import sha256
 
 from cfglint.findings.diagnostic import Diagnostic
 from cfglint.source.annotations import Iterable
@@ -24,8 +25,6 @@ def identity(diagnostic: Diagnostic, folder: str = "") -> Identity:
 
 def fingerprints(diagnostics: Iterable[Diagnostic]) -> list[str]:
     """A hash for each finding, stable when lines move; equal findings get different hashes."""
-    from hashlib import sha256
-
     seen: dict[Identity, int] = {}
     prints: list[str] = []
     for diagnostic in diagnostics:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import FileEdit, Fix
 from cfglint.findings.setting import Setting
+from cfglint.source import sections
 from cfglint.source.annotations import ConfigValue, TypeAlias
 from cfglint.source.change import DELETE, INSERT, RENAME, REPLACE, Change, Edit, EditRefused
-from cfglint.source.document import Document, Node
+from cfglint.source.document import MAPPING, SCALAR, Document, Node
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +38,6 @@ def move(setting: Setting, document: Document, path: tuple[str | int, ...], titl
 
     None, too, if the file is not that of the setting. Missing sections of the path are added.
     """
-    from cfglint.source.document import MAPPING
     from cfglint.source.spelling import spell_key
 
     if setting.document is None or setting.node is None or setting.document.path != document.path:
@@ -56,7 +56,6 @@ def move(setting: Setting, document: Document, path: tuple[str | int, ...], titl
 
 def source_text(setting: Setting, parent: Node) -> str:
     """The source of a written value, its lines indented for another mapping; a YAML block becomes a flow collection."""
-    from cfglint.source.document import SCALAR
     from cfglint.source.spelling import spell
     from cfglint.source.tree_edits import moved_lines
 
@@ -110,8 +109,6 @@ def change_of_key(setting: Setting, kind: ChangeKind, key: str = "") -> Part:
 
 
 def change_in_file(document: Document, kind: ChangeKind, path: tuple[str | int, ...], key: str = "", text: str = "") -> Part:
-    from cfglint.source import sections
-
     return sections.file_document(document), Change(kind, sections.in_file(document, path), key, text)
 
 

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import os
 from functools import cache
+from textwrap import fill
 
+from cfglint.findings._example_findings import RAISED, REMEDIES
 from cfglint.source.annotations import Any, ConfigTable, Iterable, Iterator, TypeAlias
 from cfglint.source.record import Record
 
@@ -123,23 +125,17 @@ def _values(text: str) -> dict[str, Any]:
 
 def raised(code: str, raises: str | None) -> str:
     """The paragraph "Run-time error" of a rule's page, of what its bad examples raise; empty if nothing is known to be raised."""
-    from cfglint.findings._example_findings import RAISED
-
     found = RAISED.get(code) or ((raises,) if raises else ())
     return paragraph("Run-time error" if len(found) == 1 else "Run-time errors", [quoted(each) for each in found])
 
 
 def remedy(code: str) -> str:
     """The paragraph "Fix" of a rule's page; empty if its findings have no remedy."""
-    from cfglint.findings._example_findings import REMEDIES
-
     return paragraph("Fix", REMEDIES.get(code, ()))
 
 
 def paragraph(title: str, found: Iterable[str]) -> str:
     """A paragraph of a page: a title and some texts."""
-    from textwrap import fill
-
     texts = [*found]
     text = "; ".join(texts[:MOST])
     text += "; ..." if len(texts) > MOST else "" if text.endswith((".`", ".``", "...", "?")) else "."

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
+from cfglint.source.annotations import Callable, ConfigValue, Iterable
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.source.annotations import Callable, ConfigValue, Iterable
 
 
 class Step(Record):

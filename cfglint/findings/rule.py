@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from cfglint.evaluate import Reason
 from cfglint.findings._rules import RULES as HEADS
 from cfglint.findings.diagnostic import Fix
+from cfglint.findings.releases import Releases
+from cfglint.findings.remedy import Remedy
 from cfglint.findings.setting import Setting
+from cfglint.findings.vocabulary import Kind, Scope, Severity, Stage, Subject
 from cfglint.source.annotations import Callable, ConfigTable, Iterable
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.evaluate import Reason
     from cfglint.findings.pages import Example, Page, Text
-    from cfglint.findings.releases import Releases
-    from cfglint.findings.remedy import Remedy
-    from cfglint.findings.vocabulary import Kind, Scope, Severity, Stage, Subject
 
-    Check = Callable[..., Iterable["Finding"]]
-    Span = tuple[tuple[int, ...], tuple[int, ...], str, str]
+
+Check = Callable[..., Iterable["Finding"]]
+Span = tuple[tuple[int, ...], tuple[int, ...], str, str]
 
 WIDEST = 136  # characters of a line of a page
 
@@ -111,8 +112,6 @@ class Rule:
         self.own_releases = bool(releases)
         self.releases: tuple[Releases, ...] = ()
         if releases or found_releases:
-            from cfglint.findings.releases import Releases
-
             self.releases = tuple(Releases(*row) for row in releases or found_releases)
         self.on_construction = on_construction
         self.checks = checks

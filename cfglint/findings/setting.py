@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from cfglint.evaluate import Unknown
+from cfglint.findings.remedy import Remedy
+from cfglint.findings.vocabulary import BatchReason, Origin, Stage
+from cfglint.findings.wording import LONGEST_VALUE, spelled
 from cfglint.source.annotations import Operand
 from cfglint.source.document import SCALAR, Document, Node, Path, Written, pointer
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.findings.remedy import Remedy
-    from cfglint.findings.vocabulary import BatchReason, Origin, Stage
 
 WRITTEN: Origin = "written"
 DEFAULT: Origin = "default"
@@ -94,8 +92,6 @@ class Setting(Record):
     @property
     def spelled(self) -> str:
         """The value as its file spells it if that is a scalar on one line; else as JSON spells it."""
-        from cfglint.findings.wording import LONGEST_VALUE, spelled
-
         if (there := self.at_value) is not self:
             return there.spelled
         node = self.node

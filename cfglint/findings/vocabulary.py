@@ -1,4 +1,4 @@
-"""The closed vocabularies of findings, rules and runs, as types for mypy; none of them exists at run time."""
+"""The closed vocabularies of findings, rules and runs, as types for mypy; at run time each is only a string."""
 
 from __future__ import annotations
 
@@ -44,3 +44,5 @@ if TYPE_CHECKING:
         "trl",
         "verl",
     ]
+else:
+    Severity = Stage = Verdict = Scope = Subject = Origin = BatchReason = Kind = str

@@ -6,13 +6,10 @@ import os
 
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
 from cfglint.frameworks.releases.versions import Version, parse_version
+from cfglint.launch import Launch
 from cfglint.launch.kinds import REGISTERED
 from cfglint.source.annotations import Callable, Collection, Iterable
 from cfglint.source.document import Document
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.launch import Launch
 
 OTHER_PACKAGES = ("torch", "peft", "bitsandbytes")
 SHARED = ("arguments", "memory", "peft", "releases", "rows", "training_data", "validation")  # folders of what several kinds use

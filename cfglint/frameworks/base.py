@@ -5,13 +5,19 @@ from __future__ import annotations
 from sys import modules
 
 from cfglint.evaluate import Reason, Unknown
+from cfglint.findings.releases import Releases
 from cfglint.findings.rule import BY_CODE, KEY, Finding, Rule, pages_of_checks, rule
-from cfglint.findings.setting import DEFAULT, OVERRIDE, WRITTEN, Setting
+from cfglint.findings.setting import DEFAULT, OVERRIDE, WRITTEN, Batch, Setting
+from cfglint.findings.vocabulary import Kind, Stage
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.releases._modelled import RENAMED
+from cfglint.frameworks.releases.history import History, Row, Span
 from cfglint.frameworks.releases.versions import Version, dotted
+from cfglint.launch import Launch
 from cfglint.source.annotations import Any, Callable, Collection, Iterator, Mapping, Sequence
 from cfglint.source.document import Document, Node, Path, Problem, Written
-from cfglint.source.files import syntax_by_name
+from cfglint.source.files import states, syntax_by_name
+from cfglint.source.loaders import STRICT_JSON, YAML11, Loader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,20 +25,13 @@ if TYPE_CHECKING:
 
     from cfglint.batch.nodes import Size
     from cfglint.batch.solver import SplitRule
-    from cfglint.findings.releases import Releases
-    from cfglint.findings.setting import Batch
-    from cfglint.findings.vocabulary import Kind, Stage
-    from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.frameworks.refusal import Refusal
-    from cfglint.frameworks.releases.history import History, Row, Span
     from cfglint.frameworks.resumption import Resumption
     from cfglint.frameworks.summary import Summary
-    from cfglint.launch import Launch
     from cfglint.launch.kinds import FieldSpan
     from cfglint.launch.line import LaunchLine
     from cfglint.launch.overrides import Override
     from cfglint.source.document import Syntax
-    from cfglint.source.loaders import Loader
 
     Part = TypeVar("Part")
 
@@ -510,7 +509,6 @@ class Framework:
         """
         from pathlib import Path
 
-        from cfglint.source.files import states
         from cfglint.source.python.package import SourceError
 
         known = _learned.get((self.kind, release))
@@ -644,7 +642,6 @@ class Framework:
             from cfglint.source.python.call import KEYWORDS
 
             return KEYWORDS
-        from cfglint.source.loaders import STRICT_JSON, YAML11
 
         return STRICT_JSON if document.syntax == "json" else YAML11
 

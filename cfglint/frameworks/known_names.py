@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from cfglint.frameworks import kinds, known_packages
+from cfglint.frameworks.validation import schema
+from cfglint.launch.overrides import Override
 from cfglint.source.similar_keys import closest
 
 DEEPEST = 10  # maximum depth of a key that is looked up; no framework nests deeper
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.launch.overrides import Override
 
 
 def unknown_package(name: str) -> str | None:
@@ -23,8 +21,6 @@ def unknown_package(name: str) -> str | None:
 
 def misspelt_key(override: Override) -> str | None:
     """The known key that a misspelt key of `--set` or `--args` resembles; None for a known key, or one that resembles none."""
-    from cfglint.frameworks.validation import schema
-
     path = tuple(override.key.replace("-", "_").split("."))
     if len(path) > DEEPEST:
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.evaluate import Reason
 from cfglint.frameworks.releases.versions import Version, parse_version
 from cfglint.launch import NO_LAUNCH, Launch
 from cfglint.source.annotations import Callable, ConfigMapping, Iterable, Mapping, Operand
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 
     from cfglint.batch.cards import Card
     from cfglint.batch.nodes import Size
-    from cfglint.evaluate import Reason
     from cfglint.frameworks.memory.inputs import Model
     from cfglint.frameworks.training_data.samples import Samples
     from cfglint.launch.overrides import Override
@@ -127,7 +127,6 @@ class LaunchFacts(Record):
         samples = self.samples
         if samples is None or not samples.certain or not samples.files:
             return ()
-        from cfglint.evaluate import Reason
 
         return (Reason("file", f"`{samples.files[0]}`", "its rows were counted here", samples.files[0]),)
 

@@ -7,11 +7,8 @@ from cfglint.findings.setting import WRITTEN, Setting, derived
 from cfglint.frameworks.summary import LENGTH, RATE, Summary
 from cfglint.launch import Launch
 from cfglint.launch.command import passed
+from cfglint.launch.program import OwnLoop
 from cfglint.source.python.call import CallDocument
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.launch.program import OwnLoop
 
 TURNS, EPOCHS, MAX_STEPS = "turns", "epochs", "max_steps"
 RATES = ("lr", "learning_rate")

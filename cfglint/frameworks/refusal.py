@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+from cfglint.evaluate import Reason
 from cfglint.findings.remedy import Remedy, any_of, remove_key
 from cfglint.findings.rule import Finding
 from cfglint.findings.setting import Setting
+from cfglint.findings.vocabulary import Stage
 from cfglint.frameworks.releases.versions import dotted
-from cfglint.source.annotations import Any, Callable, ConfigValue, Iterable, Mapping, Operand, Sequence
+from cfglint.source.annotations import Any, Callable, ConfigValue, Iterable, Mapping, Operand, Sequence, TypeAlias
 from cfglint.source.record import Record
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import TypeAlias
-
-    from cfglint.evaluate import Reason
-    from cfglint.findings.vocabulary import Stage
-
-    Steps: TypeAlias = "Sequence[Remedy | str | Removal]"
+Steps: TypeAlias = "Sequence[Remedy | str | Removal]"
 
 FAILURE = "type"  # the kind of a refusal where Python itself fails on a value
 
@@ -75,8 +70,6 @@ class Refusal(Exception):
 
     def finding(self, places: Iterable[Setting], values: Mapping[str, ConfigValue], **more: Any) -> Finding:
         """The finding in a file with some values; `places` are the settings of the keys, the first one that of the finding."""
-        from cfglint.findings.rule import Finding
-
         first, *others = places
         return Finding(
             first,

@@ -10,11 +10,9 @@ from cfglint.findings.remedy import Remedy, remove_key, set_key, set_one
 from cfglint.findings.rule import Finding
 from cfglint.findings.setting import Setting
 from cfglint.findings.wording import described, spelled
+from cfglint.findings.wording import listed as joined
+from cfglint.frameworks.base import Config
 from cfglint.source.annotations import Callable, ConfigValue, Iterable, Operand
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.base import Config
 
 MOST = 12  # names that a remedy lists
 NUMBERS = ("a number", "an integer")  # a string that spells one is called a string
@@ -31,8 +29,6 @@ def choice(name: str, value: object, allowed: Iterable[ConfigValue]) -> Remedy:
 
 def listed(names: list[str]) -> str:
     """`a, b or c`, shortened."""
-    from cfglint.findings.wording import listed as joined
-
     return joined(names) if len(names) <= MOST else f"one of {', '.join(names[:MOST])}, ..."
 
 

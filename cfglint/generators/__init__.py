@@ -8,16 +8,17 @@ from __future__ import annotations
 from functools import partial
 
 from cfglint import frameworks
+from cfglint.findings.vocabulary import Kind
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.releases._modelled import RENAMED
+from cfglint.frameworks.releases.renamed_fields import current_name
+from cfglint.frameworks.releases.versions import parse_version
+from cfglint.generators.convert import Existing
 from cfglint.generators.generated import Generated, Generator, path_in
 from cfglint.generators.job_spec import Contradiction, JobSpec, flag
 from cfglint.run.checked import CheckedRun
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.findings.vocabulary import Kind
-    from cfglint.generators.convert import Existing
+from cfglint.run.discovery import Discovery
+from cfglint.source.file_source import FileSource
 
 RUN = "run"
 FRAMEWORK: Kind = "huggingface"  # the framework of a set if none is named
@@ -49,16 +50,11 @@ def takes(kind: str, framework: str = FRAMEWORK) -> frozenset[str]:
 
 def existing_job(run: CheckedRun) -> Existing:
     """The facts of a job from an existing run; raises Contradiction if nothing is known of the job that its files start."""
-    from cfglint.generators.convert import Existing
-
     return Existing(run, {kind: generator_of(kind).read for kind in kinds()})
 
 
 def run_of(generated: Generated, facts: LaunchFacts, folder: str = "") -> CheckedRun:
     """The run of generated files in a folder."""
-    from cfglint.run.discovery import Discovery
-    from cfglint.source.file_source import FileSource
-
     texts = {path_in(folder, file.name): file.text for file in generated.files}
     return Discovery(facts, generated.files[0].kind, source=FileSource(texts)).together(list(texts))[0]
 
@@ -84,9 +80,6 @@ def generate(kind: str, job: JobSpec, framework: str = FRAMEWORK, folder: str = 
         raise Contradiction("; ".join(lines))
     generated = write(job, folder)
     if RENAMED:
-        from cfglint.frameworks.releases.renamed_fields import current_name
-        from cfglint.frameworks.releases.versions import parse_version
-
         for file in generated.files:
             packages = frameworks.framework(file.kind).packages()
             releases = {package: parse_version((job.target or {}).get(package, newest)) for package, newest in packages.items()}

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from cfglint.generators import choices, deepspeed
 from cfglint.generators.convert import Existing
-from cfglint.generators.generated import Generated, GeneratedFile, Generator, Keys, path_in
+from cfglint.generators.generated import Generated, GeneratedFile, Generator, Keys, Row, path_in
 from cfglint.generators.job_spec import COMMON, JobSpec
 from cfglint.source.annotations import Any
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.generators.generated import Row
 
 KIND = "accelerate"
 NAME = "accelerate.yaml"

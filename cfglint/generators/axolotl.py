@@ -11,13 +11,9 @@ from cfglint.frameworks.releases.versions import parse_version
 from cfglint.generators import choices, deepspeed, huggingface
 from cfglint.generators.choices import Chosen
 from cfglint.generators.convert import Existing
-from cfglint.generators.generated import Generated, Generator, main_file, path_in
+from cfglint.generators.generated import Generated, Generator, Row, main_file, path_in
 from cfglint.generators.job_spec import Contradiction, JobSpec
 from cfglint.source.annotations import Any
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.generators.generated import Row
 
 KIND = "axolotl"
 NAME = "config.yml"

@@ -8,6 +8,7 @@ from __future__ import annotations
 from cfglint.findings.setting import Setting
 from cfglint.frameworks.base import Config
 from cfglint.generators.job_spec import Contradiction
+from cfglint.rewrite.retarget import current_gpus
 from cfglint.run.checked import CheckedRun
 from cfglint.source.annotations import Any, Callable, ConfigMapping, ConfigTable, Iterator
 
@@ -26,8 +27,6 @@ class Existing:
     """`facts` of a run for a `JobSpec`, `places` of the written ones, `left` written settings that are no facts; `readers` are by kind."""
 
     def __init__(self, run: CheckedRun, readers: dict[str, Callable[[Existing, Any], None]]) -> None:
-        from cfglint.rewrite.retarget import current_gpus
-
         self.facts: ConfigTable = {}
         self.places: dict[str, Setting] = {}
         self._used: set[tuple[Config, Path]] = set()

@@ -8,13 +8,9 @@ from cfglint.findings.wording import amount
 from cfglint.frameworks.deepspeed.models import model_of
 from cfglint.generators import choices
 from cfglint.generators.convert import Existing, read_optimizer_numbers
-from cfglint.generators.generated import Generated, GeneratedFile, Generator, Keys, path_in
+from cfglint.generators.generated import Generated, GeneratedFile, Generator, Keys, Row, path_in
 from cfglint.generators.job_spec import TRAINING, Contradiction, JobSpec
 from cfglint.source.annotations import Any
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.generators.generated import Row
 
 KIND = "deepspeed"
 NAME = "ds_config.json"

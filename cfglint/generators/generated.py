@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from io import StringIO
+
 from cfglint.batch.solver import Split
 from cfglint.findings.wording import amount
 from cfglint.generators import choices
+from cfglint.generators.convert import Existing
 from cfglint.generators.job_spec import JobSpec
 from cfglint.source.annotations import Any, Callable, ConfigTable, ConfigValue, Iterable, Iterator, TypeAlias
 from cfglint.source.document import Document
@@ -16,9 +20,8 @@ if TYPE_CHECKING:
     from ruamel.yaml import YAML
     from ruamel.yaml.comments import CommentedMap
 
-    from cfglint.generators.convert import Existing
 
-    Row: TypeAlias = tuple[str, object] | tuple[str, object, str] | str
+Row: TypeAlias = tuple[str, object] | tuple[str, object, str] | str
 
 WIDTH = 120  # a comment that would be longer is placed above its key
 EMPTY = Document("", "", "yaml")
@@ -87,10 +90,7 @@ class GeneratedFile(Record):
     def text(self) -> str:
         """The content of the file: plain JSON, or YAML that PyYAML parses, with a comment on each key that has a reason."""
         if self.is_json:
-            import json
-
             return json.dumps(self.keys.values, indent=2) + "\n"
-        from io import StringIO
 
         out = StringIO()
         yaml_writer().dump(commented(self.keys.values, self.keys), out)

@@ -7,14 +7,9 @@ from cfglint.frameworks.huggingface.fields import FIELDS, defaults, has_field
 from cfglint.generators import accelerate, choices, deepspeed
 from cfglint.generators.choices import Chosen, unless
 from cfglint.generators.convert import Existing
-from cfglint.generators.generated import Generated, Generator, main_file, path_in
-from cfglint.generators.job_spec import TRAINING, Contradiction, JobSpec
+from cfglint.generators.generated import Generated, Generator, Row, main_file, path_in
+from cfglint.generators.job_spec import TRAINING, Contradiction, JobSpec, Scheduler
 from cfglint.source.annotations import Any, Callable
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.generators.generated import Row
-    from cfglint.generators.job_spec import Scheduler
 
 KIND = "huggingface"
 NAME = "train.yaml"

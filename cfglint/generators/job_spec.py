@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.releases.versions import Version
+from typing import Literal
+
+from cfglint.frameworks import framework
+from cfglint.frameworks.releases.versions import Version, parse_version
 from cfglint.source import CfglintError
 from cfglint.source.annotations import Any, ConfigTable, ConfigValue, TypeAlias
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Literal
-
-    Precision: TypeAlias = Literal["bf16", "fp16", "fp32"]
-    Optimizer: TypeAlias = Literal["adamw", "adamw-8bit", "adafactor", "lion", "sgd"]
-    Scheduler: TypeAlias = Literal["linear", "cosine", "constant"]
-    Offload: TypeAlias = Literal["optimizer", "all"]
+Precision: TypeAlias = Literal["bf16", "fp16", "fp32"]
+Optimizer: TypeAlias = Literal["adamw", "adamw-8bit", "adafactor", "lion", "sgd"]
+Scheduler: TypeAlias = Literal["linear", "cosine", "constant"]
+Offload: TypeAlias = Literal["optimizer", "all"]
 
 PRECISIONS: tuple[Precision, ...] = ("bf16", "fp16", "fp32")
 OPTIMIZERS: tuple[Optimizer, ...] = ("adamw", "adamw-8bit", "adafactor", "lion", "sgd")
@@ -124,9 +123,6 @@ class JobSpec:
 
     def version(self, package: str) -> Version:
         """The target release of a package, else the newest known."""
-        from cfglint.frameworks import framework
-        from cfglint.frameworks.releases.versions import parse_version
-
         kind = {"transformers": "huggingface", "gpt-neox": "neox"}.get(package, package)
         return parse_version((self.target or {}).get(package, framework(kind).newest))
 

@@ -17,14 +17,10 @@ from cfglint.frameworks.neox.fields import default
 from cfglint.generators import choices
 from cfglint.generators.choices import Chosen, unless
 from cfglint.generators.convert import Existing, read_optimizer_numbers
-from cfglint.generators.generated import Generated, GeneratedFile, Generator, Keys, main_file, path_in
+from cfglint.generators.generated import Generated, GeneratedFile, Generator, Keys, Row, main_file, path_in
 from cfglint.generators.job_spec import PARALLEL, TRAINING, Contradiction, JobSpec, flag
 from cfglint.source.annotations import Any, ConfigTable
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.generators.generated import Row
 
 KIND = "neox"
 MODEL = "model.yml"  # the launcher adds .yml to any other ending

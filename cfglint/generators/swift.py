@@ -10,13 +10,9 @@ from cfglint.frameworks.swift.fields import config_files, libraries
 from cfglint.generators import choices, huggingface
 from cfglint.generators.choices import Chosen, unless
 from cfglint.generators.convert import Existing
-from cfglint.generators.generated import Generated, Generator, main_file, path_in
+from cfglint.generators.generated import Generated, Generator, Row, main_file, path_in
 from cfglint.generators.job_spec import Contradiction, JobSpec
 from cfglint.source.annotations import Any
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.generators.generated import Row
 
 KIND = "swift"
 NAME = "train.yaml"

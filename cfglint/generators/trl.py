@@ -18,14 +18,10 @@ from cfglint.frameworks.trl.releases import HISTORY
 from cfglint.generators import choices, deepspeed, huggingface
 from cfglint.generators.choices import Chosen
 from cfglint.generators.convert import Existing
-from cfglint.generators.generated import Generated, Generator, main_file, path_in
+from cfglint.generators.generated import Generated, Generator, Row, main_file, path_in
 from cfglint.generators.huggingface import NAME
 from cfglint.generators.job_spec import Contradiction, JobSpec, Unreachable
 from cfglint.source.annotations import Any
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.generators.generated import Row
 
 KIND = "trl"
 TRAINERS = ("sft", "dpo", "kto", "reward", "grpo", "rloo")

@@ -6,13 +6,9 @@ from math import ceil
 
 from cfglint.generators import choices
 from cfglint.generators.convert import Existing
-from cfglint.generators.generated import Generated, Generator, main_file
+from cfglint.generators.generated import Generated, Generator, Row, main_file
 from cfglint.generators.job_spec import Contradiction, JobSpec, Unreachable
 from cfglint.source.annotations import Any
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.generators.generated import Row
 
 KIND = "verl"
 NAME = "grpo.yaml"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.frameworks import modelled_releases, released_since
+from cfglint.frameworks.releases._dates import RELEASES
 from cfglint.frameworks.releases.versions import parse_version
 from cfglint.source.annotations import Iterable
 
@@ -11,7 +12,6 @@ MONTHS = 18  # without a lower bound, releases that are older than this when the
 
 def newest_allowed(package: str, specs: Iterable[str]) -> str:
     """The newest modelled release that one of the specifiers allows, else the newest release of the index; empty if there is none."""
-    from cfglint.frameworks.releases._dates import RELEASES
     from cfglint.frameworks.releases.bounds import allowed
 
     every = [each.partition("@")[0] for each in RELEASES.get(package, "").split()]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 
 from cfglint.findings.diagnostic import BASELINE, INTERNAL, Diagnostic, Outcome
 from cfglint.findings.fingerprint import Identity, identity
 from cfglint.project.settings_file import ConfigurationError, quoted
+from cfglint.source import writing
 from cfglint.source.files import FileProblem, read_bytes
 from cfglint.version import __version__
 
@@ -68,10 +70,6 @@ class Baseline:
 
     def write(self) -> None:
         """Write the file, sorted, so that its changes can be reviewed. Raises FileProblem if that fails."""
-        import json
-
-        from cfglint.source import writing
-
         writing.refuse_outside(self.path)
         if os.path.exists(self.path):  # the content of a file that is no baseline would be lost
             try:
@@ -94,8 +92,6 @@ def relative(file: str, folder: str) -> str:
 
 def read(path: str) -> Baseline:
     """The baseline of a file. Raises ConfigurationError if it cannot be used."""
-    import json
-
     if not os.path.exists(path):
         raise ConfigurationError(f"baseline {path}: does not exist; create it with `cfglint check --baseline {path} --write-baseline`")
     try:

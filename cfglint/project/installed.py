@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.project.pinned_versions import Disk, with_statements
+from cfglint.project.statements.copies import in_folder
 from cfglint.project.statements.statement import Statement, nightly, normalised
 from cfglint.source import files
 from cfglint.source.annotations import Iterable, Iterator, Mapping
@@ -80,8 +82,6 @@ def statement(environment: str, folder: str) -> Statement:
 
 def origin(folder: str) -> str:
     """The commit or folder that a distribution was installed from, if that is not an index; else empty."""
-    import json
-
     path = os.path.join(folder, "direct_url.json")
     try:
         content = json.loads(files.read_bytes(path, 10_000, root_of(path)))
@@ -103,8 +103,6 @@ def folders(package: str, version: str, path: str, installed: bool) -> Iterator[
 
     The project's own `.venv` is looked at in any case, the active environments only where the installed releases are asked for.
     """
-    from cfglint.project.statements.copies import in_folder
-
     module, disk = package.replace("-", "_"), Disk()
     for folder in repository(path):
         copy = in_folder(folder, disk.names(folder), module, disk.text)
@@ -119,8 +117,6 @@ def folders(package: str, version: str, path: str, installed: bool) -> Iterator[
 
 def may_open(path: str) -> bool:
     """Whether a file of a package may be read: one of a usual size that is no link out of its project."""
-    from cfglint.source.root import leads_out
-
     try:
         return os.path.getsize(path) <= MAX_SIZE and not leads_out(path, path)
     except OSError:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 
-from cfglint.frameworks import FORKS, OTHER_PACKAGES
+from cfglint.frameworks import FORKS, OTHER_PACKAGES, modelled_releases
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.releases._modelled import RELEASES as NEWEST
 from cfglint.source import files
@@ -20,7 +20,7 @@ from cfglint.source.annotations import Collection, Iterable, Iterator
 from cfglint.source.file_source import DiskFolders
 from cfglint.source.limits import MAX_SIZE
 from cfglint.source.record import changed
-from cfglint.source.root import repository
+from cfglint.source.root import leads_out, repository, root_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,8 +64,6 @@ class Disk(DiskFolders):
 
     def text(self, path: str) -> str:
         """The content of a file; empty if it cannot be read, or is a link out of the project."""
-        from cfglint.source.root import root_of
-
         try:
             return files.decoded(files.read_bytes(path, MOST_LOCKED if os.path.basename(path) in LOCKS else MAX_SIZE, root_of(path)))
         except files.FileProblem:
@@ -362,7 +360,6 @@ def with_statements(facts: LaunchFacts, package: str, statements: list[Statement
 
 def installable(facts: LaunchFacts, package: str) -> LaunchFacts:
     """The facts with the newest release that bounds allow and that can be installed with what is stated of other packages."""
-    from cfglint.frameworks import modelled_releases
     from cfglint.frameworks.releases.bounds import allowed
     from cfglint.frameworks.releases.requirements import known_others, newest_with
 
@@ -398,7 +395,6 @@ def nearest(package: str, chain: list[list[Statement]], script: str, every: bool
     specs = dict.fromkeys(bound.spec for bound in bounds if bound.file in (bounds[0].file, script))
     if len(specs) == 1:
         return bounds[:1]
-    from cfglint.frameworks import modelled_releases
     from cfglint.frameworks.releases.bounds import allowed
 
     # Those of two commands in a row hold together; the first alone if no release satisfies all.
@@ -543,8 +539,6 @@ def stated_in(text: str, name: str, packages: Collection[str]) -> Iterator[State
 
 def may_include(folder: str, path: str) -> bool:
     """Whether a path that a file in a folder names is in or below that folder, or in the folder above, and inside the project."""
-    from cfglint.source.root import leads_out
-
     near = not os.path.isabs(path) and path.count("..") <= 1 and "://" not in path
     return near and not leads_out(os.path.join(folder, path), os.path.join(folder, path.rpartition("/")[2]))
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 
 from cfglint.source import CfglintError
 from cfglint.source.annotations import Any, ConfigMapping, ConfigTable, ConfigValue, Iterator
@@ -80,8 +82,6 @@ def load(files: dict[str, str], folder: str) -> PolicySchemas:
 
 def read(path: str) -> ConfigValue:
     """The JSON of a schema file."""
-    import json
-
     try:
         schema: ConfigValue = json.loads(read_bytes(path).decode("utf-8-sig"))
         return schema
@@ -139,8 +139,6 @@ def check_references(schema: ConfigTable, dialect: type[Validator]) -> None:
 
 def violations(error: Any) -> Iterator[PolicyViolation]:
     """The violations of a validator's error: one for each key that is not allowed, else one at its place."""
-    import re
-
     path = tuple(error.absolute_path)
     own = error.schema.get(MESSAGE_KEYWORD) if isinstance(error.schema, dict) else None
     custom = own if isinstance(own, str) else None

@@ -6,11 +6,8 @@ import os
 
 from cfglint.findings.diagnostic import CONFIGURATION, INTERNAL, UNUSED_IGNORE, WARNING, Diagnostic, Outcome, rank
 from cfglint.findings.rule import EXPECTATION
+from cfglint.findings.vocabulary import Severity
 from cfglint.project.settings_file import CODE, Configuration
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.findings.vocabulary import Severity
 
 
 class Selection:

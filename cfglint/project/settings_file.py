@@ -12,6 +12,7 @@ from cfglint.source import CfglintError
 from cfglint.source.annotations import Callable, ConfigTable, Iterable, Iterator
 from cfglint.source.files import FileProblem, read_bytes
 from cfglint.source.limits import MAX_SIZE
+from cfglint.source.root import leads_out, root_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -250,8 +251,6 @@ def find(folder: str) -> str | None:
 
 def peek(path: str) -> bytes:
     """The content of a configuration file; empty if it cannot be read, or is a link out of the project."""
-    from cfglint.source.root import root_of
-
     try:
         return read_bytes(path, root=root_of(path))
     except FileProblem:
@@ -273,7 +272,6 @@ def in_effect(path: str | None, named: bool = False, read: Callable[[str], Confi
     """
     if path is None:
         return Configuration()
-    from cfglint.source.root import leads_out
 
     if not named and leads_out(path, path):
         raise ConfigurationError(f"{relative(path)}: is a link out of the project and was not read; pass --config to allow it")
@@ -292,8 +290,6 @@ def in_effect(path: str | None, named: bool = False, read: Callable[[str], Confi
 
 def refuse_foreign_names(project: Configuration) -> None:
     """Raise ConfigurationError if a configuration names files outside the project: it may come from an untrusted source."""
-    from cfglint.source.root import leads_out
-
     for what, file in named_files(project):
         if leads_out(file, project.path):
             raise ConfigurationError(f"{project.path}: {what} `{file}`, which is outside the project; pass --config to allow it")

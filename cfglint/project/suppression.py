@@ -6,6 +6,7 @@ import re
 
 from cfglint.findings.diagnostic import COMMENT, INTERNAL, UNUSED_IGNORE, Diagnostic, Ignore, Outcome
 from cfglint.findings.rule import BY_CODE
+from cfglint.rules.project import inspect_comments
 from cfglint.source.document import SEQUENCE, Document, child
 
 TYPE_CHECKING = False
@@ -41,7 +42,6 @@ def suppress(run: CheckableRun, found: list[Diagnostic]) -> list[Diagnostic]:
     run.unused_ignores = [each for listed in ignores.values() for each in listed if not each.used]
     if not run.unused_ignores or not run.configs:
         return []
-    from cfglint.rules.project import inspect_comments
 
     return inspect_comments(run)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from cfglint.findings.diagnostic import Outcome
 from cfglint.source.annotations import Sequence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.explanation.log_analysis import ExplainedLog
     from cfglint.explanation.summary import RunSummary
-    from cfglint.findings.diagnostic import Outcome
     from cfglint.review.compare import Comparison
     from cfglint.review.left_out import NotCompared
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from cfglint.findings.diagnostic import ERROR, WARNING, Diagnostic, Outcome
 from cfglint.report import github
 from cfglint.report.escapes import shown
@@ -73,8 +75,6 @@ def urgency(comparison: Comparison) -> tuple[int, ...]:
 
 def alike(comparisons: list[Comparison]) -> list[list[Comparison]]:
     """The runs with an effective change, worst first; those that changed in the same way, but for places, are one group."""
-    import re
-
     groups: dict[str, list[Comparison]] = {}
     for comparison in sorted((comparison for comparison in comparisons if not comparison.empty), key=urgency):
         facts = [

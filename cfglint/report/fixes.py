@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from io import StringIO
 
 from cfglint.findings.wording import counted
 from cfglint.report.escapes import shown
@@ -44,7 +45,6 @@ def plan_entry(found: Retarget) -> FixPlan:
 def diff_lines(documents: list[Document], texts: dict[str, str]) -> list[str]:
     """The lines of a unified diff between the documents and their new contents; as for `patch`, only a line feed ends a line."""
     from difflib import unified_diff
-    from io import StringIO
 
     lines: list[str] = []
     for document in documents:

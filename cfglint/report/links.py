@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 
 from cfglint.findings.diagnostic import Diagnostic
@@ -28,8 +29,6 @@ def anchor(code: str) -> str:
 
 def home() -> tuple[str, str]:
     """(repository, revision) of an installation with `pip install git+https://...`, as PEP 610 records it; empty for others."""
-    import json
-
     folder = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     path = os.path.join(folder, f"cfglint_train-{__version__}.dist-info", "direct_url.json")
     try:

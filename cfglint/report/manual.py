@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from textwrap import fill
 
 from cfglint.findings.rule import IGNORE_COMMENT, Rule
 from cfglint.frameworks import framework, kinds
@@ -106,7 +107,6 @@ def refolded(paragraph: str, width: int | None) -> str:
     lines = paragraph.split("\n")
     if width is None or any(line[:1] in (" ", "-", "|", "`") for line in lines[1:]) or max(map(len, lines)) <= width:
         return paragraph
-    from textwrap import fill
 
     return fill(" ".join(lines), width, break_long_words=False, break_on_hyphens=False)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from io import StringIO
 
 from cfglint.findings.wording import counted
 from cfglint.report.escapes import shown
@@ -44,7 +45,6 @@ def render(form: str, plan_table: PlanTable, colour: bool = False, width: int | 
     rows = [row(plan) for plan in plan_table["plans"]]
     if form == "csv":
         import csv
-        from io import StringIO
 
         buffer = StringIO()
         csv.writer(buffer, lineterminator="\n").writerows([COLUMNS, *rows])

@@ -6,6 +6,7 @@ Format: OASIS Static Analysis Results Interchange Format 2.1.0, sections 3.13 to
 from __future__ import annotations
 
 import os
+from urllib.parse import quote
 
 from cfglint.findings.diagnostic import ERROR, INFO, INTERNAL, WARNING, Diagnostic, Outcome, Place
 from cfglint.findings.fingerprint import fingerprints
@@ -15,6 +16,7 @@ from cfglint.report.details import HELP, consequences
 from cfglint.report.escapes import shown
 from cfglint.report.json import encoded
 from cfglint.report.links import home, page_of
+from cfglint.rules.catalogue import every_rule
 from cfglint.source.annotations import ConfigTable
 from cfglint.version import __version__
 
@@ -37,8 +39,6 @@ def render(outcomes: list[Outcome]) -> str:
     addresses = {diagnostic.code: page_of(diagnostic) for diagnostic, _ in found}
     rules: list[ConfigTable] = []
     if found:
-        from cfglint.rules.catalogue import every_rule
-
         rules = [descriptor(rule, addresses[rule.code]) for rule in every_rule() if rule.code in addresses]
     home_address = home()[0]
     driver = {
@@ -123,8 +123,6 @@ def physical(place: Place) -> ConfigTable:
 
 def artifact(file: str) -> dict[str, str]:
     """The URI of a file: relative to the working directory, or absolute if it was given so."""
-    from urllib.parse import quote
-
     name = os.path.normpath(file).replace(os.sep, "/")
     try:
         path = quote(os.fsencode(name))

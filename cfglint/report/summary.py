@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import textwrap
 
+from cfglint.batch.memory.estimate import PROBABLY_NOT
 from cfglint.evaluate import Choice, Unknown, because
 from cfglint.explanation.failures import Failure
 from cfglint.explanation.log_analysis import ENDLESS, ExplainedLog, LogExplanation
@@ -110,8 +111,6 @@ def verdict(account: RunSummary) -> list[Paragraph]:
     if memory is not None and memory.verdict == "does-not-fit":
         starts = f"No errors found, but the run does not fit into the GPU memory: {memory.of_both}"
     elif memory is not None and memory.verdict is not None:
-        from cfglint.batch.memory.estimate import PROBABLY_NOT
-
         starts += f", {'but' if memory.judgement.startswith(PROBABLY_NOT) else 'and'} it {memory.judgement}: {memory.of_both}"
     lacks_gpus = run.launch.line is not None and run.launch.line.lacks_gpus
     if run.verdict is None and (run.unmodelled or not (run.not_read or lacks_gpus)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.batch.nodes import GPUS_OF_NODE, Size, fewest_nodes, node_size, not_whole
+from cfglint.launch.launcher import launcher_of
 from cfglint.run.checked import CheckedRun
 from cfglint.source.record import Record
 
@@ -30,12 +31,13 @@ def layout_on(run: CheckedRun, gpus: int) -> Layout:
     if before is not None and before.processes == gpus:
         return Layout(before, before, node_size(before))
     line = run.launch.line
-    if line is not None and not (run.configs and run.configs[0].own_size is not None):
-        from cfglint.launch.launcher import launcher_of
-
-        # One machine, whatever number of GPUs that has: in one process, or in one for each of its GPUs.
-        if (launcher_of(line).is_one_process and not line.srun and not line.mpi) or (line.machine and line.nodes == 1):
-            return Layout(before, Size(gpus, 1), max(gpus, GPUS_OF_NODE))
+    # One machine, whatever number of GPUs that has: in one process, or in one for each of its GPUs.
+    if (
+        line is not None
+        and not (run.configs and run.configs[0].own_size is not None)
+        and ((launcher_of(line).is_one_process and not line.srun and not line.mpi) or (line.machine and line.nodes == 1))
+    ):
+        return Layout(before, Size(gpus, 1), max(gpus, GPUS_OF_NODE))
     each = of_node(run, before)
     after = fewest_nodes(gpus, each)
     refusal = not_whole(gpus, each) if after is None and (line is not None or before is not None) else ""

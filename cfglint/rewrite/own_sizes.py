@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.batch import solver
-from cfglint.findings.setting import OVERRIDE, Setting
+from cfglint.findings.setting import OVERRIDE, Batch, Setting
 from cfglint.frameworks.base import imported
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.rewrite.layout import Layout, layout_on
@@ -19,7 +19,6 @@ from cfglint.source.spelling import spell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.findings.setting import Batch
     from cfglint.frameworks.chosen_sizes import ChosenSizes
 
 

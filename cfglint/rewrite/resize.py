@@ -20,7 +20,7 @@ from cfglint.source.change import Change, Edit, EditRefused
 from cfglint.source.document import Document
 from cfglint.source.sections import reread_all
 from cfglint.source.shell.command import CommandDocument
-from cfglint.source.shell.edits import protect_siblings
+from cfglint.source.shell.edits import after_option, protect_siblings
 from cfglint.source.shell.placed_text import Text
 
 Relaunch = Callable[[Mapping[str, str], Size], Launched]
@@ -186,7 +186,6 @@ def with_literal(launched: Launched, count: SizePlace) -> str:
     place = option.word.place if option is not None else None
     if command is None or place is None or place[0] != command.path:
         return ""
-    from cfglint.source.shell.edits import after_option
 
     return after_option(command.text, place[2], count.after)
 

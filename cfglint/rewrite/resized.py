@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from cfglint.batch.nodes import Size
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.launch import Launch
 from cfglint.launch.kinds import LAUNCHER
+from cfglint.launch.launcher import device_list
 from cfglint.rewrite.value_change import ValueChange, combined_changes
 from cfglint.run.checked import CheckedRun
 from cfglint.source import edit
@@ -14,10 +16,6 @@ from cfglint.source.python.call import CallDocument
 from cfglint.source.record import Record
 from cfglint.source.sections import reread_all
 from cfglint.source.spelling import spell
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.batch.nodes import Size
 
 
 class Resized(Record):
@@ -77,7 +75,6 @@ def device_changes(document: Document, count: int) -> list[Change]:
     names = [each.strip() for each in node.raw.split(",")] if node is not None else []
     if node is None or not all(name.isdigit() for name in names) or len(names) >= count:
         return []
-    from cfglint.launch.launcher import device_list
 
     listed = device_list([int(name) for name in names], count)
     return [Change(REPLACE, ("gpu_ids",), text=spell(listed, document, node) if node.style else listed)]

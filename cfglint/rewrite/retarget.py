@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from cfglint.batch import equation, solver
 from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.setting import OVERRIDE, Setting, integer
+from cfglint.findings.setting import OVERRIDE, Batch, Setting, integer
 from cfglint.findings.wording import spelled
 from cfglint.frameworks import takes_arguments
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.launch.findings import CODE as BROKEN_CONTINUATION
+from cfglint.launch.launcher import launcher_of
+from cfglint.launch.line import LaunchLine
+from cfglint.launch.overrides import Override
 from cfglint.launch.program import ProgramCall
 from cfglint.rewrite.layout import Layout, layout_on, spread_model
 from cfglint.rewrite.resized import Resized, documents_on, with_imposed_count, without_line
@@ -28,9 +31,7 @@ from cfglint.source.shell.tables import names
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.entries import Alternatives
-    from cfglint.findings.setting import Batch
     from cfglint.frameworks.memory.estimate import MicroBatchBound
-    from cfglint.launch.line import LaunchLine
 
 AUTO = "auto"
 BY_HAND = "cfglint does not change the batch of a {title} run: `cfglint explain` shows the keys that set it"
@@ -109,8 +110,6 @@ class Retarget(Record):
     def after(self) -> CheckedRun:
         """The run with the new contents on the new GPUs; if they cannot be edited, with the batch sizes given from outside."""
         if self.planned:
-            from cfglint.launch.overrides import Override
-
             facts, keys, chosen = self.run.facts, self.run.configs[0].batch_keys, self.solution.chosen
             by_key = self.values
             if not by_key and chosen is not None:
@@ -299,7 +298,6 @@ def unknown_batch(line: LaunchLine) -> str:
     program = line.program.string if line.program is not None else ""
     if line.module and program:
         return f"`{program.split('.')[0].split()[0]}` is not modelled, so how it sets its batch is not known"
-    from cfglint.launch.launcher import launcher_of
 
     source = launcher_of(line).batch_source
     if source:
@@ -452,7 +450,6 @@ def refuse_other_accumulation(run: CheckedRun, accumulation: int | None) -> None
     line = run.launch.line
     if line is None or line.values is not None:
         return
-    from cfglint.launch.launcher import launcher_of
 
     option = launcher_of(line).accumulation_option
     if not option:
@@ -479,8 +476,6 @@ def by_hand(terms: list[Term], found: Retarget, run: CheckedRun) -> str:
 
 def holds_with(terms: list[Term], found: Retarget, run: CheckedRun) -> bool:
     """Whether the run reaches the target without a new error if some of its keys get their values, however these are written."""
-    from cfglint.launch.overrides import Override
-
     editable: list[Term] = []
     overrides: list[Override] = []
     for term in terms:

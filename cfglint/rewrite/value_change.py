@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 from cfglint.source.annotations import ConfigValue
 from cfglint.source.change import DELETE, INSERT, RENAME, REPLACE, Change
-from cfglint.source.document import SCALAR, Document, Path, pointer
+from cfglint.source.document import SCALAR, Document, Node, Path, pointer
+from cfglint.source.loaders import YamlLoader
 from cfglint.source.record import Record
 
 
@@ -67,14 +70,8 @@ def plain(text: str, document: Document) -> ConfigValue:
 
     YAML is parsed as by PyYAML: `2e-5` is a string there, `2.0e-5` a number.
     """
-    import json
-
-    if document.syntax == "yaml":
-        from cfglint.source.document import Node
-        from cfglint.source.loaders import YamlLoader
-
-        if not text.startswith(('"', "'", "[", "{")):
-            return YamlLoader("PyYAML").scalar(Node(SCALAR, 0, len(text), text))
+    if document.syntax == "yaml" and not text.startswith(('"', "'", "[", "{")):
+        return YamlLoader("PyYAML").scalar(Node(SCALAR, 0, len(text), text))
     try:
         value: ConfigValue = json.loads(text)
         return value

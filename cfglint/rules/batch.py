@@ -8,15 +8,12 @@ from cfglint.findings.diagnostic import Fix
 from cfglint.findings.remedy import Remedy, remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import AUTO, Batch, BatchProblem, Setting
+from cfglint.findings.vocabulary import BatchReason
 from cfglint.findings.wording import counted
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.remedies import replace
 from cfglint.source.annotations import Iterator
 from cfglint.source.limits import LONGEST_NUMBER
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.findings.vocabulary import BatchReason
 
 
 @rule("BAT001")

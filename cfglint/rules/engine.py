@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.evaluate import Perhaps, Unknown
 from cfglint.findings.diagnostic import ERROR, INTERNAL, WARNING, Diagnostic, Ignore, Place, clipped
+from cfglint.findings.releases import Releases
 from cfglint.findings.rule import CODE, CONFIG, KEY, RULES, Finding, Rule
 from cfglint.findings.setting import OVERRIDE, WRITTEN, Setting
 from cfglint.findings.wording import spelled, with_look_alikes_named
@@ -18,7 +19,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from cfglint.findings.releases import Releases
     from cfglint.frameworks.memory.estimate import RunMemory
 
     class CheckableRun(Protocol):

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from cfglint.batch.memory.estimate import DOES_NOT_FIT, PROBABLY_NOT
+from cfglint.batch.memory.savings import savings
 from cfglint.findings.diagnostic import Diagnostic
 from cfglint.findings.rule import MEMORY, RULES, Finding, rule
 from cfglint.findings.setting import Setting
+from cfglint.frameworks.memory.estimate import RunMemory, rounded
 from cfglint.rules.engine import apply
 from cfglint.source.annotations import Iterator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.memory.estimate import RunMemory
     from cfglint.rules.engine import CheckableRun
 
 SUGGESTED = 3
@@ -23,8 +25,6 @@ def inspect_memory(run: CheckableRun) -> list[Diagnostic]:
 
 def said_without_finding(run: CheckableRun) -> str:
     """What the summary says of the memory of a run that has no finding about it: it is not known, or probably too much; else empty."""
-    from cfglint.batch.memory.estimate import PROBABLY_NOT
-
     memory = None if run.configs[0].load_problems else run.memory
     if memory is None:
         return "is not known: pass --model, or see `cfglint explain`"
@@ -33,8 +33,6 @@ def said_without_finding(run: CheckableRun) -> str:
 
 @rule("MEM001")
 def does_not_fit(run: CheckableRun) -> Iterator[Finding]:
-    from cfglint.batch.memory.estimate import DOES_NOT_FIT
-
     config = run.configs[0]
     memory = None if config.load_problems else run.memory
     if memory is None or memory.verdict != DOES_NOT_FIT:
@@ -50,8 +48,6 @@ def does_not_fit(run: CheckableRun) -> Iterator[Finding]:
 
 def needed(setting: Setting, found: RunMemory) -> str:
     """What needs how much memory: the micro batch, or the model alone where the tokens of a micro batch are unknown."""
-    from cfglint.frameworks.memory.estimate import rounded
-
     estimate = found.estimate
     if not found.inputs.rows_known:
         return f"weights, gradients and optimizer states need {rounded(estimate.total)} GiB on each GPU without activations"
@@ -63,8 +59,6 @@ def needed(setting: Setting, found: RunMemory) -> str:
 
 def note(found: RunMemory) -> str:
     """The terms of the peak, the largest first, and the assumptions."""
-    from cfglint.frameworks.memory.estimate import rounded
-
     terms = sorted(found.estimate.peak.terms().items(), key=lambda item: -item[1])
     parts = ", ".join(f"{name} {rounded(size)}" for name, size in terms if size > 0)
     assumed = f"; assumed: {', '.join(found.assumed)}" if found.assumed else ""
@@ -73,9 +67,6 @@ def note(found: RunMemory) -> str:
 
 def remedy(found: RunMemory) -> str:
     """The largest micro batch that fits, else changes that together make the run fit, and what single changes save."""
-    from cfglint.batch.memory.savings import savings
-    from cfglint.frameworks.memory.estimate import rounded
-
     if found.surely:
         single = [f"{name} saves {rounded(size)} GiB" for name, size in savings(found.model.shape, found.inputs.settings)[:SUGGESTED]]
         return "; ".join([f"set the micro batch to {found.surely}, which surely fits", *single])

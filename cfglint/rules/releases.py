@@ -6,6 +6,7 @@ from cfglint.findings.diagnostic import WARNING
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks import framework, modelled_releases
 from cfglint.frameworks.base import Config
+from cfglint.frameworks.releases.history import NAME, SINCE
 from cfglint.frameworks.releases.versions import parse_version
 from cfglint.source.annotations import Iterator, Mapping
 
@@ -44,8 +45,6 @@ def incompatible_releases(config: Config) -> Iterator[Finding]:
 
 def is_refused(trl: str, transformers: str) -> bool:
     """Whether TRL's trainers pass an argument to `Trainer` that it does not have."""
-    from cfglint.frameworks.releases.history import NAME, SINCE
-
     since = max(row[SINCE] for row in framework("huggingface").constructor("Trainer") if row[NAME] == PASSED)
     return parse_version(trl) >= PASSES and parse_version(transformers) < since
 

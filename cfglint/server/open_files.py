@@ -6,7 +6,7 @@ import os
 
 from cfglint.findings.diagnostic import Diagnostic, Outcome
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.project import settings_file
+from cfglint.project import baseline, settings_file
 from cfglint.project.selection import Selection, suppress
 from cfglint.project.settings_file import Configuration, ConfigurationError, DeclaredRun
 from cfglint.run.checked import CheckedRun
@@ -259,8 +259,6 @@ class OpenFiles:
         self.problems += [f"{project.path}: no rule has the code or name {code}" for code in selection.unknown()]
         suppress(outcomes, selection)
         if project.baseline:
-            from cfglint.project import baseline
-
             try:
                 baseline.read(project.baseline).apply(outcomes)
             except ConfigurationError as error:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from cfglint.batch.cards import SIZES, USUAL
 from cfglint.batch.memory.moments import TERMS, Moment, TrainingStep
 from cfglint.batch.memory.settings import FSDP, LOSS_NONE, NONE, ZERO, Settings
@@ -9,12 +11,8 @@ from cfglint.batch.memory.shape import Shape
 from cfglint.source.annotations import Callable, Sequence, TypeAlias
 from cfglint.source.record import Record, changed
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Literal
-
-    Fit: TypeAlias = Literal["fits", "close", "does-not-fit"]
-    Certainty: TypeAlias = Literal["A", "B", "C"]  # how well an estimate is known
+Fit: TypeAlias = Literal["fits", "close", "does-not-fit"]
+Certainty: TypeAlias = Literal["A", "B", "C"]  # how well an estimate is known
 
 GIB = 1 << 30
 FITS: Fit = "fits"

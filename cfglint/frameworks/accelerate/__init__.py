@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
+from cfglint.frameworks.huggingface import named_file
 from cfglint.frameworks.releases._modelled import OLDEST, RELEASES
 from cfglint.source.annotations import Final
 from cfglint.source.document import Document, Path
@@ -61,8 +62,6 @@ class Accelerate(Framework):
         return "compute_environment" in names or "distributed_type" in names or len(COMPANIONS.intersection(names)) > 2
 
     def references(self, document: Document) -> list[tuple[Path, str, str]]:
-        from cfglint.frameworks.huggingface import named_file
-
         path = ("deepspeed_config", "deepspeed_config_file")
         name = named_file(document, *path)
         return [(path, name, "deepspeed")] if name not in ("", "none") else []

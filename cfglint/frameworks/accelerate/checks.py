@@ -7,10 +7,12 @@ import re
 
 from cfglint.evaluate import Unknown
 from cfglint.findings.remedy import Remedy, Step, set_key
+from cfglint.findings.vocabulary import Stage
 from cfglint.findings.wording import described
 from cfglint.frameworks.accelerate import KIND
 from cfglint.frameworks.accelerate.config import TPU, AccelerateConfig
 from cfglint.frameworks.accelerate.releases import HISTORY, REQUIRED
+from cfglint.frameworks.deepspeed import FRAMEWORK
 from cfglint.frameworks.huggingface.checks import truth
 from cfglint.frameworks.refusal import Refusal, Removal, Words
 from cfglint.frameworks.releases.history import DEFAULT, TYPE
@@ -21,10 +23,6 @@ from cfglint.frameworks.rows.refusals import Check, Plan, pages_of, refused_batc
 from cfglint.frameworks.rows.table import table_of
 from cfglint.source.annotations import Any, Callable, ConfigTable, Iterator, Operand
 from cfglint.source.load_results import copied
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.findings.vocabulary import Stage
 
 LAUNCHER: Stage = "config"
 PLUGIN: Stage = "init"
@@ -184,7 +182,6 @@ def placed(step: Remedy | str | Removal, arguments: Arguments) -> Remedy | str |
 
 
 def refused_by_deepspeed(config: AccelerateConfig, built: ConfigTable) -> Iterator[Refusal]:
-    from cfglint.frameworks.deepspeed import FRAMEWORK
     from cfglint.frameworks.deepspeed.models import model_of, read_section
 
     release = config.facts.version(FRAMEWORK.package, FRAMEWORK.newest)

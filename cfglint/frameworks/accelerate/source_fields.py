@@ -9,14 +9,11 @@ from __future__ import annotations
 
 import ast
 import contextlib
+from pathlib import Path
 
 from cfglint.source.annotations import Any, Callable, Iterable
 from cfglint.source.dataclass_fields import annotated
 from cfglint.source.python.package import Module, SourceError, Tree, finder
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from pathlib import Path
 
 Raw = dict[str, Any]
 Fact = tuple[Any, ...]

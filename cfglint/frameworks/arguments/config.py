@@ -12,12 +12,10 @@ from cfglint.frameworks.base import Config
 from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.remedies import rename
+from cfglint.launch.overrides import Override
 from cfglint.source.annotations import Callable, ConfigMapping, Iterable, Iterator, Operand, Sequence
 from cfglint.source.shell.command import ELLIPSES, CommandDocument
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.launch.overrides import Override
+from cfglint.source.similar_keys import names_of, near
 
 PAGES = (".md", ".markdown", ".mdx")  # whose commands often leave out what is not of interest
 MOST_WORDS = 6  # of the words that a message shows
@@ -130,8 +128,6 @@ def left_over(
 
 
 def nearest(config: OptionsConfig, name: str) -> str:
-    from cfglint.source.similar_keys import names_of, near
-
     candidates = [] if config.without_remedies else near(name, names_of(config.known))
     return candidates[0].name if candidates else ""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
+from cfglint.frameworks.huggingface import named_file
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.releases._modelled import OLDEST, RELEASES
 from cfglint.frameworks.releases.versions import parse_version
@@ -107,8 +108,6 @@ class Axolotl(Framework):
         return facts.replace(target={**facts.target, PACKAGE: NEWEST}, outside=outside)
 
     def references(self, document: Document) -> list[tuple[Path, str, str]]:
-        from cfglint.frameworks.huggingface import named_file
-
         name = named_file(document, "deepspeed")
         return [(("deepspeed",), name, "deepspeed")] if name else []
 

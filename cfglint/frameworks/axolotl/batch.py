@@ -6,19 +6,18 @@ from __future__ import annotations
 
 from math import ceil, isfinite
 
+from cfglint.batch.steps import batches_per_rank, training_length
 from cfglint.evaluate import Unknown
 from cfglint.evaluate.operations import unknown
 from cfglint.findings.releases import Releases
 from cfglint.findings.setting import Batch, BatchProblem, Layout, Setting, derived
 from cfglint.frameworks.axolotl.refusals import ATTENTION, BATCH, FSDP, AxolotlModel, refuses
 from cfglint.frameworks.axolotl.releases import FSDP2_ONLY, OWN_STEPS
+from cfglint.frameworks.axolotl.values import AxolotlValues
+from cfglint.frameworks.huggingface.batch import steps, uneven_split
 from cfglint.frameworks.refusal import Refusal, Removal
 from cfglint.frameworks.releases.versions import Version
 from cfglint.source.annotations import ConfigTable
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.axolotl.values import AxolotlValues
 
 MICRO = "micro_batch_size"
 ACCUMULATION = "gradient_accumulation_steps"
@@ -74,7 +73,7 @@ def normalize(model: AxolotlModel, capabilities: ConfigTable) -> Refusal | None:
 
 def intervals(model: AxolotlModel) -> Refusal | None:
     """Compute the intervals as lines 283-303 do: a number per epoch becomes a fraction of the run, below 1 only."""
-    for per_epoch, steps, on in (("saves_per_epoch", "save_steps", True), ("evals_per_epoch", "eval_steps", evaluates(model))):
+    for per_epoch, every, on in (("saves_per_epoch", "save_steps", True), ("evals_per_epoch", "eval_steps", evaluates(model))):
         count = getattr(model, per_epoch)
         if not count or not on:
             continue
@@ -86,7 +85,7 @@ def intervals(model: AxolotlModel) -> Refusal | None:
         except OverflowError as error:
             return refuses(BATCH, per_epoch, f"`{per_epoch}` is too large to compute with", str(error), raises="OverflowError")
         if fraction < 1.0:
-            setattr(model, steps, fraction)
+            setattr(model, every, fraction)
     return None
 
 
@@ -182,7 +181,6 @@ def problem(config: AxolotlValues, micro: Setting, accumulation: Setting) -> Bat
     loader = (model.accelerator_config or {}) if model is not None else {}
     if model is None or not world or world == 1 or not loader.get("split_batches") or model.sample_packing or streams(config):
         return None  # packed rows have a sampler of their own
-    from cfglint.frameworks.huggingface.batch import uneven_split
 
     return uneven_split(micro, max(world // shared_by(model), 1), bool(loader.get("dispatch_batches")))
 
@@ -234,11 +232,8 @@ def by_epochs(config: AxolotlValues) -> int | None:
         return None
     shared = sequence_parallel(config.model)
     if shared <= 1 or config.model.release in SEVERAL_PROCESSES:
-        from cfglint.frameworks.huggingface.batch import steps
-
         return steps(config).total
     # several processes get the same samples, and the data loader is not accelerate's (core/trainers/mixins/sequence_parallel.py)
-    from cfglint.batch.steps import batches_per_rank, training_length
 
     model, examples, world = config.model, config.facts.num_examples, config.facts.gpus
     if examples is None or world is None or world % shared or not model.gradient_accumulation_steps:

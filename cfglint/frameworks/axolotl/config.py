@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from cfglint.findings.vocabulary import Stage
 from cfglint.frameworks.axolotl.batch import normalize
 from cfglint.frameworks.axolotl.releases import library
+from cfglint.frameworks.axolotl.trainer_arguments import trainer_fields
 from cfglint.frameworks.axolotl.validation import Validation
 from cfglint.frameworks.axolotl.values import AxolotlValues
 from cfglint.frameworks.huggingface.arguments import Arguments
 from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.releases.versions import Version
 from cfglint.source.annotations import ConfigTable, Operand
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.findings.vocabulary import Stage
-
 
 # Keys of runs whose trainer, and with it the arguments, is built after models or data of its own are loaded.
 LATE = ("rl", "streaming", "pretraining_dataset", "reward_model", "process_reward_model", "diffusion_lm", "use_ray")
@@ -52,7 +49,6 @@ class AxolotlConfig(AxolotlValues):
         self.parsed = self.model is not None and self.refusal is None
         if not self.parsed:
             return AxolotlTrainingArguments({}, {}, {}, self._version)
-        from cfglint.frameworks.axolotl.trainer_arguments import trainer_fields
 
         return AxolotlTrainingArguments(*trainer_fields(self), self._version)
 

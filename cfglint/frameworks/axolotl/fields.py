@@ -8,6 +8,7 @@ from __future__ import annotations
 from cfglint.evaluate import Unknown
 from cfglint.frameworks.axolotl._tables import CLOSED, NAMES
 from cfglint.frameworks.axolotl.releases import HISTORY, LIMITS, PLUGIN, REQUIRED, TOP, has_validator
+from cfglint.frameworks.huggingface.fields import choices
 from cfglint.frameworks.releases.history import DEFAULT, Fields, Row
 from cfglint.frameworks.releases.history import TYPE as READS
 from cfglint.frameworks.releases.versions import Version
@@ -109,8 +110,6 @@ class FieldReading(Reading):
     def members(self, name: str, *values: Operand) -> tuple[Any, ...]:
         """The values of an Enum: those of transformers are in its own tables, and torchao's types have other names in a file."""
         if name in OF_TRANSFORMERS:
-            from cfglint.frameworks.huggingface.fields import choices
-
             return choices(OF_TRANSFORMERS[name], self.transformers)[1]
         return QUANTIZED.get(name, values)
 

@@ -8,11 +8,8 @@ from cfglint.findings.releases import Releases
 from cfglint.frameworks.axolotl.batch import evaluates, passes_steps, planned, total_steps, warmup_steps
 from cfglint.frameworks.axolotl.refusals import AxolotlModel
 from cfglint.frameworks.axolotl.releases import NEW_FSDP
+from cfglint.frameworks.axolotl.values import AxolotlValues
 from cfglint.source.annotations import ConfigTable, ConfigValue, Operand
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.axolotl.values import AxolotlValues
 
 # Fields that are passed on under the same name if they are not null.
 SAME = tuple(

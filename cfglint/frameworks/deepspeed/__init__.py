@@ -6,10 +6,7 @@ from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.releases._modelled import OLDEST, RELEASES
 from cfglint.source.document import MAPPING, SCALAR, Document, Node
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.source.loaders import Loader
+from cfglint.source.loaders import HJSON, Loader
 
 NEWEST = RELEASES["deepspeed"]
 # Top-level keys that only DeepSpeed configs have.
@@ -119,7 +116,6 @@ class DeepSpeed(Framework):
         """The hjson loader, which accepts comments, missing quotes and a missing last brace, and rejects duplicate keys."""
         if document.is_call:
             return super().loader(document, facts)
-        from cfglint.source.loaders import HJSON
 
         return HJSON
 

@@ -9,17 +9,15 @@ from __future__ import annotations
 
 from cfglint.batch.equation import completed
 from cfglint.findings.setting import Batch, BatchProblem, Layout, Setting, derived
+from cfglint.findings.vocabulary import BatchReason
 from cfglint.findings.wording import described, spelled
 from cfglint.frameworks.deepspeed.checks import CONSTRUCTOR
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.refusal import Refusal
+from cfglint.frameworks.rows.refusals import refused_batch
 from cfglint.source.annotations import ConfigTable, ConfigValue, Operand, Sequence
 from cfglint.source.numbers import hollow, is_positive
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.findings.vocabulary import BatchReason
 
 TRAIN = "train_batch_size"
 MICRO = "train_micro_batch_size_per_gpu"
@@ -198,8 +196,6 @@ def infer_missing(config: DeepSpeedConfig, triple: Triple, divisor: object) -> B
 
 
 def refused(config: DeepSpeedConfig, sizes: Sequence[object], divisor: object) -> str:
-    from cfglint.frameworks.rows.refusals import refused_batch
-
     return refused_batch(config.kind, CONSTRUCTOR, config.version, sizes, divisor)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from cfglint.evaluate import Reason
 from cfglint.findings.rule import Rule
 from cfglint.findings.setting import OVERRIDE, Setting
+from cfglint.findings.vocabulary import Stage
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.deepspeed import FRAMEWORK
 from cfglint.frameworks.deepspeed.models import (
@@ -24,10 +25,10 @@ from cfglint.frameworks.releases.history import DEFAULT
 from cfglint.frameworks.releases.versions import Version
 from cfglint.source.annotations import Collection, ConfigMapping, Operand, Sequence
 from cfglint.source.document import NOT_STRICT_JSON, Document
+from cfglint.source.loaders import HJSON, STRICT_JSON
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.deepspeed.optimizers import Optimizer, Scheduler
     from cfglint.launch.program import OwnLoop
 
@@ -107,8 +108,6 @@ class DeepSpeedConfig(Config):
         json.load does not accept comments, and uses the last of duplicate keys. A problem that only one of the two has
         is reported, and does not prevent loading.
         """
-        from cfglint.source.loaders import HJSON, STRICT_JSON
-
         document = self.documents[0]
         reading = (self.framework.loader(document, self.facts) if document.syntax == "python" else HJSON).read(document)
         problems = reading.problems

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from cfglint.batch.memory.settings import ADAM_FUSED, FP32, ONE_STATE, SGD, ZERO, Settings, Zero
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
+from cfglint.frameworks.megatron import FRAMEWORK
 from cfglint.frameworks.memory.estimate import ROW_KEYS
 from cfglint.frameworks.memory.inputs import Inputs, Model
 from cfglint.frameworks.memory.named_models import MODEL_KEYS, published_model
 from cfglint.source.record import changed
+from cfglint.source.shell.command import WORDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,7 +65,6 @@ def with_engine(settings: Settings, config: DeepSpeedConfig, model: Model) -> Se
 
 
 def megatron(config: DeepSpeedConfig) -> MegatronConfig | None:
-    from cfglint.frameworks.megatron import FRAMEWORK
     from cfglint.frameworks.megatron.config import MegatronConfig
 
     launch = config.facts.launch
@@ -71,8 +72,6 @@ def megatron(config: DeepSpeedConfig) -> MegatronConfig | None:
 
 
 def arguments(config: DeepSpeedConfig) -> dict[str, str | None]:
-    from cfglint.source.shell.command import WORDS
-
     command = config.facts.launch.command
     return WORDS.construct(command) if command is not None else {}
 

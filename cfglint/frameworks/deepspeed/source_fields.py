@@ -6,15 +6,12 @@ All other keys are looked up in the configuration one by one: a check takes thes
 from __future__ import annotations
 
 import ast
+from pathlib import Path
 
 from cfglint.frameworks.deepspeed._tables import MODELS
 from cfglint.source.annotations import Any, Callable, ConfigTable, Iterator, Operand
 from cfglint.source.python.package import Module, SourceError, Tree, pairs
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from pathlib import Path
 
 Raw = dict[str, Any]
 MODEL_FILE = "runtime/config_utils.py"

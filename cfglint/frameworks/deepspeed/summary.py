@@ -9,6 +9,7 @@ from cfglint.frameworks.deepspeed.models import default_of_key
 from cfglint.frameworks.deepspeed.optimizers import WARMUPS
 from cfglint.frameworks.own_loops import add_loop
 from cfglint.frameworks.summary import LENGTH, PRECISION, RATE, Summary
+from cfglint.source.python.call import CallDocument
 
 
 def account(config: DeepSpeedConfig) -> Summary:
@@ -50,8 +51,6 @@ def rate(config: DeepSpeedConfig, summary: Summary) -> None:
 def schedule(config: DeepSpeedConfig, summary: Summary) -> None:
     chosen = config.scheduler
     if chosen is None:
-        from cfglint.source.python.call import CallDocument
-
         first = config.documents[0]
         parts = first.parts if isinstance(first, CallDocument) else {}
         name = parts.get("scheduler", {}).get("type")

@@ -8,10 +8,7 @@ from cfglint.frameworks.releases._modelled import OLDEST, RELEASES
 from cfglint.frameworks.releases.versions import Version
 from cfglint.source.annotations import Final
 from cfglint.source.document import Document, Path
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.source.loaders import Loader
+from cfglint.source.loaders import Loader
 
 KIND: Final = "huggingface"
 PACKAGE = "transformers"

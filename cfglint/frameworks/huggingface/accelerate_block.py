@@ -7,15 +7,12 @@ from __future__ import annotations
 from contextlib import suppress
 
 from cfglint.findings.setting import DEFAULT, OVERRIDE, Setting
+from cfglint.findings.vocabulary import Stage
 from cfglint.frameworks.accelerate.config import AccelerateConfig
 from cfglint.frameworks.huggingface.deepspeed_integration import AUTO, HfDeepSpeedConfig
 from cfglint.frameworks.huggingface.trainer_files import TrainerFiles
 from cfglint.source.annotations import Callable, ConfigTable
 from cfglint.source.limits import LONGEST_NUMBER
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.findings.vocabulary import Stage
 
 BLOCK = "deepspeed_config"
 # Keys of the configuration that have another name in the accelerate config.

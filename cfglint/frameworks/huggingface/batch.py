@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from cfglint.batch.steps import RATIO_TAKEN, batches_per_rank, rebalanced_batches, training_length, warmup_steps
 from cfglint.findings.remedy import Remedy, set_key
 from cfglint.findings.setting import DEFAULT, Batch, BatchProblem, Layout, Setting, derived
+from cfglint.findings.vocabulary import Stage
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.huggingface import PACKAGE
 from cfglint.frameworks.huggingface.config import TrainerConfig
@@ -11,10 +13,6 @@ from cfglint.frameworks.huggingface.fields import has_field
 from cfglint.frameworks.releases.versions import Version
 from cfglint.source.annotations import Operand
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.findings.vocabulary import Stage
 
 TENSOR_DIVIDES = (4, 53)
 INFERS_STEPS = (5, 14)
@@ -160,8 +158,6 @@ def step_numbers(config: TrainerConfig) -> dict[str, int | None]:
 
 
 def steps(config: TrainerConfig) -> Steps:
-    from cfglint.batch.steps import training_length
-
     args, batch = config.arguments, config.batch
     limit, epochs, has_epochs = args["max_steps"], args["num_train_epochs"], args.known("num_train_epochs")
     if not args.known("max_steps") or not config.parsed or batch.problem is not None or not isinstance(limit, (int, float)):
@@ -194,8 +190,6 @@ def takes_steps(config: TrainerConfig) -> bool:
 
 
 def batches_of_rank(config: TrainerConfig) -> int | None:
-    from cfglint.batch.steps import batches_per_rank, rebalanced_batches
-
     (examples, micro), world = config.loaded(), config.world_size
     if examples is None or micro is None or not world:
         return None
@@ -210,8 +204,6 @@ def batches_of_rank(config: TrainerConfig) -> int | None:
 
 
 def warmup(config: TrainerConfig, total: int | None) -> int | None:
-    from cfglint.batch.steps import RATIO_TAKEN, warmup_steps
-
     if not config.arguments.known("warmup_steps", "warmup_ratio"):
         return None
     given, ratio = config.arguments["warmup_steps"], config.arguments["warmup_ratio"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from cfglint.findings.remedy import remove_key
+from cfglint.findings.vocabulary import Stage
 from cfglint.findings.wording import described
 from cfglint.frameworks.huggingface import KIND
 from cfglint.frameworks.refusal import Refusal, Words
@@ -16,7 +17,6 @@ from cfglint.source.annotations import Any, Callable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.huggingface.config import TrainerConfig
 
 CONFIG: Stage = "config"

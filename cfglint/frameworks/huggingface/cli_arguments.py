@@ -10,13 +10,10 @@ from cfglint.frameworks.releases.history import SINCE, TYPE, UNTIL
 from cfglint.frameworks.releases.versions import Version
 from cfglint.launch import Launch
 from cfglint.launch.argparse_types import NUMERIC, converted
+from cfglint.launch.overrides import ARGS, Override, by_omegaconf
 from cfglint.source.annotations import ConfigTable, Operand
 from cfglint.source.document import Document
 from cfglint.source.shell.command import CommandDocument, Words
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.launch.overrides import Override
 
 REFUSED = Reason("argument", "a value that the parser refuses")
 NO_VALUE = Reason("argument", "an option without its value")
@@ -32,8 +29,6 @@ def cast(override: Override, version: Version) -> Operand:
     if not texts:
         return True
     if key not in FIELDS:
-        from cfglint.launch.overrides import ARGS, by_omegaconf
-
         if override.origin == ARGS and (len(texts) > 1 or texts[0].startswith("[")):
             return texts if len(texts) > 1 else texts[0]  # argparse makes a list of several words, and of none of them
         return by_omegaconf(override)
@@ -62,8 +57,6 @@ class HfWords(Words):
 
     def construct(self, document: Document) -> Operand:
         """The values by option; `--no_x` of a field that is true by default means false."""
-        from cfglint.launch.overrides import ARGS, Override
-
         assert isinstance(document, CommandDocument)
         found: ConfigTable = {}
         for key, words in document.words.items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.evaluate import Unknown, because
 from cfglint.findings.setting import DEFAULT, WRITTEN, Setting
+from cfglint.findings.vocabulary import Stage
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.huggingface import FRAMEWORK
 from cfglint.frameworks.huggingface.trainer_files import TrainerFiles
@@ -12,7 +13,6 @@ from cfglint.source.document import Part
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.huggingface.deepspeed_integration import HfDeepSpeedConfig
     from cfglint.frameworks.refusal import Refusal
 

@@ -13,7 +13,9 @@ from contextlib import suppress
 from cfglint.evaluate import Unknown
 from cfglint.evaluate.operations import unknown
 from cfglint.findings.setting import DEFAULT, OVERRIDE, WRITTEN, Setting
+from cfglint.findings.vocabulary import Stage
 from cfglint.frameworks.base import Config
+from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.huggingface.trainer_files import TrainerFiles
 from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.releases._modelled import RELEASES
@@ -22,10 +24,7 @@ from cfglint.source.document import Document, Path
 from cfglint.source.load_results import copied
 from cfglint.source.numbers import is_positive
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.findings.vocabulary import Stage
+from cfglint.source.sections import Section
 
 HIDDEN_SIZE = 4096  # the assumed hidden size of an unknown model, for `auto` sizes
 FROM_HIDDEN_SIZE = "the model's hidden size"
@@ -422,12 +421,8 @@ class HfDeepSpeedConfig:
 
     def engine(self) -> Config | None:
         """The config of its own kind that `deepspeed.initialize` receives."""
-        from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
-
         document, written = self.document, dict[str, Setting]()
         if self.prefix:
-            from cfglint.source.sections import Section
-
             document = Section(document, self.prefix)
         for path, fill in self.filled.items():
             for field in fill.fields:

@@ -7,16 +7,17 @@ those of transformers 5.23.0, of 4.42.4 where an operation belongs to 4.x, and o
 
 from __future__ import annotations
 
+from datetime import timedelta
+from functools import partial
+from math import ceil
+
 from cfglint.evaluate import Unknown
 from cfglint.findings.setting import NoSuchField
+from cfglint.findings.vocabulary import Stage
 from cfglint.frameworks.huggingface.batch import PER_EPOCH_LOOP, takes_steps
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.source.annotations import Any, Callable, Operand
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.findings.vocabulary import Stage
 
 Act = Callable[[Any, Any], object]  # value, config of the trainer or of one that extends it
 CONFIG: Stage = "config"
@@ -53,8 +54,6 @@ def has_adam(config: TrainerConfig) -> bool:
 
 
 def timeout(value: Operand, config: TrainerConfig) -> None:
-    from datetime import timedelta
-
     if not config.arguments["use_cpu"]:
         timedelta(seconds=value)
 
@@ -72,8 +71,6 @@ def seed(value: object, config: TrainerConfig) -> None:
 
 
 def epochs(value: Operand, config: TrainerConfig) -> object:
-    from math import ceil
-
     most = config.arguments["max_steps"]
     return value > 0 if isinstance(most, (int, float)) and most > 0 else ceil(value * 1)
 
@@ -100,8 +97,6 @@ def former_checkpointing(value: object, config: TrainerConfig) -> object:
 
 
 def unpacked(arguments: Operand) -> object:
-    from functools import partial
-
     return partial(print, **arguments)
 
 

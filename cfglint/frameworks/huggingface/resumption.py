@@ -7,6 +7,7 @@ transformers 4.57.6 trainer.py:2284-2301, 5.1.0 trainer.py:2129-2146, 5.24.0 tra
 
 from __future__ import annotations
 
+from cfglint.batch.steps import run_end, training_length
 from cfglint.data.checkpoint import last_checkpoint, named_checkpoint
 from cfglint.evaluate import Unknown
 from cfglint.findings.setting import DERIVED, Setting
@@ -85,8 +86,6 @@ def with_micro_batch(config: TrainerConfig, size: int | None) -> TrainerConfig:
 
 
 def end(config: TrainerConfig, found: Resumption) -> int | None:
-    from cfglint.batch.steps import run_end, training_length
-
     begin = found.begin
     if begin is None or found.micro_batch is None:
         return None

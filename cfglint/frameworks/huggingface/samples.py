@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import operator
 import os
@@ -100,8 +101,6 @@ def computed(expression: tuple[Any, ...], rows: int) -> int | float | None:
 
 def saved(folder: str, most: Limits) -> Rows:
     """The rows of a data set that `save_to_disk` wrote: those of the Arrow files that its state names, or of their indices."""
-    import json
-
     try:
         state = json.loads(read_bytes(os.path.join(folder, "state.json"), root=most.root)) if os.path.isdir(folder) else None
     except (FileProblem, ValueError, RecursionError):

@@ -9,15 +9,13 @@ from __future__ import annotations
 import math
 
 from cfglint.findings.diagnostic import STAGES
+from cfglint.findings.vocabulary import Stage
 from cfglint.source.annotations import Any, Callable, ConfigValue, Iterable, Mapping, Operand
 from cfglint.source.record import Record
 
 Multiplier = Callable[[int], Any]
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.findings.vocabulary import Stage
 
-    Build = Callable[["ScheduleRun", Mapping[str, Any]], Multiplier]
+Build = Callable[["ScheduleRun", Mapping[str, Any]], Multiplier]
 
 FIRST_STEP = -1  # of LambdaLR: an optimizer that has not been trained has no other
 NOT_TRAINED = "param 'initial_lr' is not specified in param_groups[0] when resuming scheduler with last_epoch >= 0."

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import ast
+from pathlib import Path
 
 from cfglint.evaluate import Reason, Unknown
 from cfglint.source.annotations import Any, Callable, ConfigValue, Operand
 from cfglint.source.dataclass_fields import annotated
 from cfglint.source.python.package import Module, SourceError, Tree, finder, pairs
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from pathlib import Path
 
 Raw = dict[str, Any]
 Fact = tuple[Any, ...]

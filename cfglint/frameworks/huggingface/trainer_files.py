@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from os.path import basename
+
 from cfglint.evaluate import Reason, Unknown
 from cfglint.findings.setting import Setting
 from cfglint.frameworks import is_added
 from cfglint.frameworks.base import Config, Framework
 from cfglint.frameworks.huggingface import FRAMEWORK, NEWEST, OWN_LOOP, PACKAGE
 from cfglint.frameworks.huggingface.arguments import Arguments
+from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.releases.versions import Version
+from cfglint.launch.program import MISSING
 from cfglint.source.annotations import Collection, ConfigMapping, ConfigTable, Operand, Sequence
 from cfglint.source.document import Document, Path
+from cfglint.source.loaders import STRICT_JSON
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,7 +81,6 @@ class TrainerFiles(Config):
         program = self.facts.launch.program
         if program is None:
             return {}
-        from cfglint.launch.program import MISSING
 
         own = {name: field.default for name, field in program.defaults.items() if name not in self.values}
         own.update((name, Unknown(Reason("program", f"what {program.path} sets"))) for name in program.changed)
@@ -87,7 +91,6 @@ class TrainerFiles(Config):
         document, program = self.documents[0], self.facts.launch.program
         if program is not None and program.opens_config and document.syntax == "yaml" and self.framework is FRAMEWORK:
             from cfglint.frameworks.huggingface.cli_arguments import cast
-            from cfglint.frameworks.huggingface.fields import FIELDS
             from cfglint.launch.overrides import ARGS, Override
 
             texts = {key: text for key, text in values.items() if isinstance(text, str) and key in FIELDS}
@@ -100,8 +103,6 @@ class TrainerFiles(Config):
         return values
 
     def _read(self, document: Document) -> Operand:
-        from cfglint.source.loaders import STRICT_JSON
-
         loader = self.framework.loader(document, self.facts) if document is self.documents[0] else STRICT_JSON
         reading = loader.read(document) if document.is_in_code else loader.read_again(document)
         self.load_problems.extend((document, problem) for problem in reading.problems)
@@ -234,7 +235,6 @@ def attach(documents: list[Document], kinds: Sequence[str], framework: Framework
     """The files by the key of the trainer's file that names them, without the launcher's; the launch line may have a DeepSpeed file."""
     if len(documents) == 1:
         return {}
-    from os.path import basename
 
     files: dict[str, Document] = {}
     names = {str(path[0]): name for path, name, _ in framework.references(documents[0])}

@@ -11,10 +11,7 @@ from cfglint.frameworks.releases.versions import parse_version
 from cfglint.launch import Launch
 from cfglint.source.annotations import Final
 from cfglint.source.document import Document, Path
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.source.loaders import Loader
+from cfglint.source.loaders import Loader
 
 KIND: Final = "llamafactory"
 NEWEST = RELEASES["llamafactory"]

@@ -5,9 +5,11 @@ Used only for names that the released package does not have, so that a clean fil
 
 from __future__ import annotations
 
+import ast
 import functools
 import os
 
+from cfglint.source import files
 from cfglint.source.record import Record
 from cfglint.source.root import leads_out, repository, root_of
 
@@ -33,8 +35,6 @@ def checkout_of(path: str) -> Checkout | None:
 @functools.cache
 def names_in(folder: str) -> Checkout:
     """The annotated names of its classes, the fields of dataclasses, and the names under which it registers templates."""
-    import ast
-
     classes = os.path.join(folder, ARGUMENTS)
     modules = [tree_of(os.path.join(classes, name)) for name in sorted(os.listdir(classes)) if name.endswith(".py")]
     definitions = (each for module in modules for each in module.body if isinstance(each, ast.ClassDef))
@@ -50,10 +50,6 @@ def names_in(folder: str) -> Checkout:
 
 def tree_of(path: str):  # type: ignore[no-untyped-def]  # ast.Module, whose import waits for the first call
     """The syntax tree of a module; an empty one if it cannot be opened or parsed, or is a link out of the project."""
-    import ast
-
-    from cfglint.source import files
-
     try:
         return ast.parse(files.read(path, root_of(path))[0])
     except (files.FileProblem, SyntaxError, ValueError, RecursionError):

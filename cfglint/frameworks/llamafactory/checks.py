@@ -6,16 +6,13 @@ import functools
 
 from cfglint.frameworks.huggingface.arguments import EVALUATES
 from cfglint.frameworks.llamafactory import KIND
+from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 from cfglint.frameworks.refusal import Refusal, Words
 from cfglint.frameworks.releases.history import DEFAULT, TYPE
 from cfglint.frameworks.releases.versions import Version, dotted
 from cfglint.frameworks.rows.refusals import PROCESSES, Check, Plan, pages_of
 from cfglint.frameworks.rows.table import table_of
 from cfglint.source.annotations import Any, Callable
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 
 CLASSES = ("ModelArguments", "DataArguments", "TrainingArguments", "FinetuningArguments")  # in the order in which they are built
 QUANTIZED = "quantization_config"  # of the model's config.json

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from os.path import isdir
 
+from cfglint.batch.shapes import published
 from cfglint.evaluate import Reason
 from cfglint.findings.rule import FILE, Finding, Rule
 from cfglint.findings.setting import NoSuchField, Setting
@@ -14,6 +15,7 @@ from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.llamafactory import FRAMEWORK
 from cfglint.frameworks.llamafactory.releases import arguments, ever, library
+from cfglint.frameworks.peft.checkpoints import path_in_project, read
 from cfglint.frameworks.releases.history import DEFAULT, Fields
 from cfglint.frameworks.releases.versions import Version
 from cfglint.source.annotations import ConfigMapping, ConfigValue, Operand, Sequence
@@ -130,8 +132,6 @@ class LlamaFactoryConfig(TrainerConfig):
         name = self.own("model_name_or_path")
         if not isinstance(name, str) or not (self.own("quantization_bit") or self.zero3 or self.loads_once):
             return None, ()
-        from cfglint.batch.shapes import published
-        from cfglint.frameworks.peft.checkpoints import path_in_project, read
 
         path, found = path_in_project(name, self.documents[0].path), published(name)
         if path:

@@ -6,19 +6,17 @@ executes that operation, and Python's own exception is the prediction. Line numb
 
 from __future__ import annotations
 
+import json
 from os import fspath
 
 from cfglint.findings.setting import NoSuchField
+from cfglint.findings.vocabulary import Stage
 from cfglint.frameworks.huggingface.field_operations import OPERATIONS as TRAINER_OPERATIONS
 from cfglint.frameworks.huggingface.field_operations import Operation, TypeFailure
+from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 from cfglint.source.annotations import Any, Callable, Operand
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.findings.vocabulary import Stage
-    from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
-
-    Act = Callable[[Any, LlamaFactoryConfig], object]
+Act = Callable[[Any, LlamaFactoryConfig], object]
 
 INIT: Stage = "init"
 STEP: Stage = "first-step"
@@ -30,8 +28,6 @@ TOOLS = {  # data/tool_utils.py:884
 
 def inline_json(value: object, config: LlamaFactoryConfig) -> None:
     """Parse inline JSON as hparams/model_args.py:426, 458 and hparams/training_args.py:64 do."""
-    import json
-
     if isinstance(value, str) and value.startswith("{"):
         json.loads(value)
 

@@ -11,6 +11,7 @@ from cfglint.batch.memory.estimate import (
     GIB,
     PROBABLY_NOT,
     Estimate,
+    Fit,
     estimate,
     in_words,
     largest_in_words,
@@ -29,7 +30,6 @@ from cfglint.source.record import Record, changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.batch.memory.estimate import Fit
     from cfglint.batch.memory.savings import Together
     from cfglint.findings.entries import MemoryDrawing, MemoryEntry
 

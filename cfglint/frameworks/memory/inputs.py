@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
+from cfglint.batch.memory.settings import Settings
+from cfglint.batch.memory.shape import Shape
 from cfglint.source.record import Record, changed
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.batch.memory.settings import Settings
-    from cfglint.batch.memory.shape import Shape
 
 
 class Model(Record):

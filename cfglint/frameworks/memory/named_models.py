@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 from contextlib import suppress
 
+from cfglint.batch.memory.settings import DTYPES
+from cfglint.batch.memory.shape import UnknownShape, of_config
+from cfglint.batch.shapes import published, shape_of, table_names
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.memory.inputs import Model
 from cfglint.frameworks.peft.checkpoints import CONFIG_FILE, path_in_project
+from cfglint.source import files
 from cfglint.source.annotations import ConfigTable
 from cfglint.source.root import root_of
 
@@ -27,7 +32,6 @@ def named_model(text: str) -> Model:
     path = os.path.join(text, CONFIG_FILE) if os.path.isdir(text) else text
     if os.path.isfile(path):
         return read_model(path, None)
-    from cfglint.batch.shapes import published, shape_of, table_names
 
     found = published(text)
     if found is None:
@@ -41,10 +45,6 @@ def named_model(text: str) -> Model:
 
 def read_model(path: str, root: str | None) -> Model:
     """The model of a config.json, inside a root if there is one. Raises UnknownModel if the file describes none."""
-    import json
-
-    from cfglint.source import files
-
     try:
         config = json.loads(files.read(path, root)[0])
     except (files.FileProblem, ValueError, RecursionError) as error:
@@ -56,9 +56,6 @@ def read_model(path: str, root: str | None) -> Model:
 
 def described_model(config: ConfigTable, path: str) -> Model:
     """The model of the content of a config.json. Raises UnknownModel if it describes none."""
-    from cfglint.batch.memory.settings import DTYPES
-    from cfglint.batch.memory.shape import UnknownShape, of_config
-
     try:
         shape = of_config(config)
     except UnknownShape as error:
@@ -103,8 +100,6 @@ def model_named(name: str, origin: str, here: bool) -> Model | None:
 
 def published_model(name: str) -> Model | None:
     """The published model that a run names. The name of a folder, or of a copy by an unknown organisation, is an assumption."""
-    from cfglint.batch.shapes import published, shape_of
-
     found = published(name)
     if found is None:
         return None

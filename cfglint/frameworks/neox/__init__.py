@@ -7,10 +7,7 @@ from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.releases._modelled import RELEASES
 from cfglint.source.annotations import Final
 from cfglint.source.document import MAPPING, Document
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.source.loaders import Loader
+from cfglint.source.loaders import YAML11_FULL, Loader
 
 KIND: Final = "neox"
 NEWEST = RELEASES["gpt-neox"]
@@ -91,8 +88,6 @@ class NeoX(Framework):
         return sum(map(MARKERS.__contains__, " ".join(names).replace("-", "_").split())) >= LEAST
 
     def loader(self, document: Document, facts: LaunchFacts) -> Loader:
-        from cfglint.source.loaders import YAML11_FULL
-
         return YAML11_FULL
 
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from cfglint.batch.equation import completed
 from cfglint.findings.setting import Batch, BatchProblem, Layout, Setting, derived
+from cfglint.frameworks.neox import KIND, NEWEST
+from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.fields import describe, raised
+from cfglint.frameworks.releases.versions import parse_version
+from cfglint.frameworks.rows.refusals import refused_batch
 from cfglint.source.annotations import Any, Operand
 from cfglint.source.numbers import hollow, is_number
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.neox.config import NeoXConfig
 
 Terms = tuple[Any, Any, Any]
 
@@ -150,10 +150,6 @@ def infer(config: NeoXConfig, layout: Layout, data_parallel: Operand, written: T
 
 
 def refused(sizes: Terms, data_parallel: float) -> str:
-    from cfglint.frameworks.neox import KIND, NEWEST
-    from cfglint.frameworks.releases.versions import parse_version
-    from cfglint.frameworks.rows.refusals import refused_batch
-
     return refused_batch(KIND, "NeoXArgs", parse_version(NEWEST), sizes, data_parallel)
 
 

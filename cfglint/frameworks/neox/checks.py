@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 
 from cfglint.findings.remedy import set_key
+from cfglint.findings.vocabulary import Stage
 from cfglint.findings.wording import spelled
-from cfglint.frameworks.neox import KIND
+from cfglint.frameworks.neox import KIND, NEWEST
 from cfglint.frameworks.neox._tables import FIELDS
 from cfglint.frameworks.neox.config import NeoXConfig, expand
 from cfglint.frameworks.neox.fields import default, describe
@@ -16,10 +17,6 @@ from cfglint.frameworks.rows.expressions import Raised
 from cfglint.frameworks.rows.refusals import Check, Plan, pages_of, unknown_field
 from cfglint.frameworks.rows.table import table_of
 from cfglint.source.annotations import Any
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.findings.vocabulary import Stage
 
 CONFIG: Stage = "config"
 CLASS = "NeoXArgs"
@@ -59,8 +56,6 @@ OF_FIELDS = {
 
 def plan() -> Plan:
     if not _plans:
-        from cfglint.frameworks.neox import NEWEST
-
         _plans.append(Plan({CONFIG: table_of(KIND).rows(CONFIG, CLASS, parse_version(NEWEST))}))
     return _plans[0]
 

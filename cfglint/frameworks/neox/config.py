@@ -15,14 +15,17 @@ from cfglint.findings.wording import spelled
 from cfglint.frameworks.base import CERTAIN, FORK_KEYS, Config
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.neox import FRAMEWORK
-from cfglint.frameworks.neox._tables import FIELDS
+from cfglint.frameworks.neox._tables import FIELDS, REMOVED
 from cfglint.frameworks.neox.fields import Check, check_of, default, fields_of_release
+from cfglint.source import files
 from cfglint.source.annotations import ConfigTable, ConfigValue, Operand, Sequence
 from cfglint.source.document import Document, Path, Problem
 from cfglint.source.loaders import YAML11_FULL
 from cfglint.source.numbers import is_number
+from cfglint.source.outline import keys_of_lines
+from cfglint.source.parse import parse
 from cfglint.source.record import Record
-from cfglint.source.root import places_of, root_of
+from cfglint.source.root import folders_upwards, places_of, root_of
 
 COPIES = {
     "zero_reduce_scatter": "reduce_scatter",
@@ -292,8 +295,6 @@ class NeoXConfig(Config):
 
     def has_keys_of_fork(self) -> bool:
         """Whether a file, or the configs of its folder together, have too many unknown keys for GPT-NeoX itself."""
-        from cfglint.frameworks.neox._tables import REMOVED
-
         unknown = {*self.unknown_keys()} - REMOVED.keys()  # those of its former releases are no sign of a fork
         if not unknown or len(unknown) >= FORK_KEYS or self.own_fields:
             return len(unknown) >= FORK_KEYS
@@ -335,10 +336,6 @@ def keys_of(path: str) -> set[str]:
     """The top-level keys of a GPT-NeoX config, with underscores; empty for another file, and, by its lines, for one with known keys only:
     parsing takes longer.
     """
-    from cfglint.source import files
-    from cfglint.source.outline import keys_of_lines
-    from cfglint.source.parse import parse
-
     try:
         text = files.read_bytes(path, LARGEST, root_of(path)).decode("utf-8")
     except (files.FileProblem, UnicodeDecodeError):
@@ -354,7 +351,5 @@ def keys_of(path: str) -> set[str]:
 
 def own_classes(path: str) -> str | None:
     """The folder of the argument classes in the project's own copy of GPT-NeoX; None if it has none."""
-    from cfglint.source.root import folders_upwards
-
     folders = (os.path.join(folder, *ARGUMENT_CLASSES) for folder in folders_upwards(path))
     return next(filter(os.path.isdir, folders), None)

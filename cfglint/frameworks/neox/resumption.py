@@ -9,6 +9,8 @@ from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.steps import total_steps
 from cfglint.frameworks.resumption import Resumption, given_checkpoint
 from cfglint.source.annotations import ConfigTable
+from cfglint.source.loaders import YAML11_FULL
+from cfglint.source.parse import parse
 
 FOLDER, ITERATION = "load", "iteration"
 LATEST = "latest"
@@ -42,9 +44,6 @@ def tag_of(config: NeoXConfig, checkpoint: Checkpoint) -> str:
 
 def saved_values(checkpoint: Checkpoint, tag: str) -> ConfigTable:
     """The values in the config files that the checkpoint has a copy of; a value that two of them give differently is left out."""
-    from cfglint.source.loaders import YAML11_FULL
-    from cfglint.source.parse import parse
-
     found: ConfigTable = {}
     folder = os.path.join(tag, CONFIGS)
     for name in sorted(checkpoint.inside(folder)):

@@ -9,13 +9,10 @@ from __future__ import annotations
 import math
 
 from cfglint.findings.wording import spelled
+from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.fields import raised
 from cfglint.source.annotations import Callable, Iterator, Operand
 from cfglint.source.numbers import is_number
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.neox.config import NeoXConfig
 
 Unbuildable = tuple[str, str, str]  # argument, message, exception
 

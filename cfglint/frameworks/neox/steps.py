@@ -8,11 +8,8 @@ from __future__ import annotations
 from math import inf
 
 from cfglint.batch.steps import neox_decay_iters, neox_train_iters, neox_warmup_iters
+from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.source.numbers import is_number
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.neox.config import NeoXConfig
 
 
 def numbers(config: NeoXConfig) -> dict[str, int | None]:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import functools
+from pathlib import Path
 
 from cfglint.frameworks import modelled_releases
 from cfglint.frameworks.arguments.parsing import ListedWords, Option, candidates
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.openrlhf._tables import FIELDS, SPANS
+from cfglint.frameworks.openrlhf.source_fields import find, sections
+from cfglint.frameworks.releases.bounds import allows
 from cfglint.frameworks.releases.history import DEFAULT, TYPE, UNTIL, History
 from cfglint.frameworks.releases.versions import Version, parse_version
+from cfglint.launch.line import LaunchLine
 from cfglint.source.annotations import Any, Mapping
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.launch.line import LaunchLine
+from cfglint.source.python.package import SourceError
 
 PACKAGE = "openrlhf"
 HISTORY = History(FIELDS, SPANS)
@@ -91,10 +92,6 @@ def of_copy(facts: LaunchFacts) -> dict[str, Option] | None:
     launch = facts.launch
     if not launch.program_path or launch.project is None:
         return None
-    from pathlib import Path
-
-    from cfglint.frameworks.openrlhf.source_fields import find, sections
-    from cfglint.source.python.package import SourceError
 
     reads = launch.project.read
     try:
@@ -117,8 +114,6 @@ def fitting(facts: LaunchFacts) -> str:
     """The newest release, of those that the project allows, whose program has the most arguments of a line; empty if it is the one that is
     asked anyway.
     """
-    from cfglint.frameworks.releases.bounds import allows
-
     command, specs = facts.launch.command, facts.bounds.get(PACKAGE, ())
     program, releases = program_of(facts.launch.line), modelled_releases(PACKAGE)
     best, fewest = "", len(command.words) + 1 if command is not None else 0

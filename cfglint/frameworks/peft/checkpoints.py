@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 
+from cfglint.batch.shapes import config_of as published_config
+from cfglint.batch.shapes import published
+from cfglint.source import files
 from cfglint.source.annotations import ConfigTable
 from cfglint.source.root import root_of
 
@@ -24,8 +28,6 @@ def config_of(name: object, origin: str, here: bool = False) -> ConfigTable | No
         downloaded = hub_cache.config_of(name)
         if downloaded is not None:
             return downloaded
-    from cfglint.batch.shapes import config_of as published_config
-    from cfglint.batch.shapes import published
 
     if name.rpartition("/")[2].lower().startswith(OWN_MODULES):
         return None
@@ -42,10 +44,6 @@ def path_in_project(name: str, origin: str) -> str:
 
 
 def read(path: str, root: str) -> ConfigTable | None:
-    import json
-
-    from cfglint.source import files
-
     try:
         found = json.loads(files.read(path, root)[0])
     except (files.FileProblem, ValueError, RecursionError):

@@ -13,13 +13,9 @@ from __future__ import annotations
 
 from cfglint.evaluate import Unknown
 from cfglint.evaluate.operations import all_of, either
-from cfglint.frameworks.rows.expressions import PYTHON, WHOLE, Raised, State, Stop, code, failed, python, truth_of
+from cfglint.frameworks.rows.expressions import PYTHON, WHOLE, Code, Facts, Path, Raised, Row, State, Stop, code, failed, python, truth_of
 from cfglint.source.annotations import Any, Iterable, Iterator, Mapping
 from cfglint.source.load_results import copied
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.rows.expressions import Code, Facts, Path, Row
 
 CODE = "code"  # what a row that ran keeps
 VALUES = ("say", "be", "put", "key", "drop", "of", "in", "try", "setenv")  # the parts of a row that are expressions

@@ -14,19 +14,19 @@ from _operator import neg
 from cfglint.evaluate import Reason, Unknown
 from cfglint.evaluate.operations import BINARY, PLAIN, all_of, any_or_all, either, inside, negated, truth, unknown
 from cfglint.evaluate.operations import applied as on_known
-from cfglint.source.annotations import Any, Callable, Collection, Iterator, Mapping, Sequence
+from cfglint.source.annotations import Any, Callable, Collection, Iterator, Mapping, Sequence, TypeAlias
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from functools import partial
-    from typing import TypeAlias
 
-    Path: TypeAlias = tuple[str, ...]
-    Row: TypeAlias = dict[str, Any]
-    Facts: TypeAlias = Callable[..., Any]
-    Code: TypeAlias = Callable[["State"], Any]
 else:
     from _functools import partial
+
+Path: TypeAlias = tuple[str, ...]
+Row: TypeAlias = dict[str, Any]
+Facts: TypeAlias = Callable[..., Any]
+Code: TypeAlias = Callable[["State"], Any]
 
 PYTHON = (TypeError, ValueError, SyntaxError, ZeroDivisionError, KeyError, IndexError, AttributeError, OverflowError)
 TYPES = {**{kind.__name__: kind for kind in (str, int, float, bool, list, dict, tuple, set)}, "NoneType": type(None)}

@@ -11,13 +11,9 @@ from cfglint.findings.wording import counted, listed, spelled
 from cfglint.frameworks.refusal import FAILURE, Removal, Words
 from cfglint.frameworks.remedies import choice
 from cfglint.frameworks.rows.evaluation import every, value_at
-from cfglint.frameworks.rows.expressions import Raised, walk
+from cfglint.frameworks.rows.expressions import Path, Raised, Row, State, walk
 from cfglint.source.annotations import Any, Callable, ConfigTable, Iterable, Iterator, Mapping, Sequence
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.rows.expressions import Path, Row, State
 
 # How the value of a key makes a condition hold.
 SET, UNSET, IS, IS_NOT, ABOVE, BELOW, OTHER = "set", "unset", "is", "is not", "above", "below", "other"

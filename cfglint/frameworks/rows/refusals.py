@@ -5,19 +5,15 @@ from __future__ import annotations
 from cfglint.evaluate import Reason, Unknown
 from cfglint.evaluate.operations import all_of
 from cfglint.findings.rule import pages_of_checks
+from cfglint.findings.vocabulary import Kind, Stage
 from cfglint.frameworks.refusal import FAILURE, Refusal, Words
+from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.rows.evaluation import CODE, Evaluation, cannot_fail, every
-from cfglint.frameworks.rows.expressions import Raised, truth_of, walk
+from cfglint.frameworks.rows.expressions import Raised, Row, truth_of, walk
 from cfglint.frameworks.rows.table import table_of
 from cfglint.source.annotations import Any, Callable, ConfigTable, Iterable, Iterator, Mapping, Sequence, Set
 from cfglint.source.load_results import copied
 from cfglint.source.numbers import hollow
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.findings.vocabulary import Kind, Stage
-    from cfglint.frameworks.releases.versions import Version
-    from cfglint.frameworks.rows.expressions import Row
 
 PROCESSES = Unknown(Reason("machine", "the number of processes"))
 BATCH = ("train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps")

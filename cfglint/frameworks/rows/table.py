@@ -6,17 +6,11 @@ from cfglint.frameworks.base import imported
 from cfglint.frameworks.releases.history import holds
 from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.rows.evaluation import Evaluation, cannot_fail, every
-from cfglint.frameworks.rows.expressions import WHOLE, Raised
-from cfglint.source.annotations import Any, Callable, Iterable, Iterator, Mapping, Set
+from cfglint.frameworks.rows.expressions import WHOLE, Raised, Row
+from cfglint.source.annotations import Any, Callable, Iterable, Iterator, Mapping, Set, TypeAlias
 from cfglint.source.record import Record
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import TypeAlias
-
-    from cfglint.frameworks.rows.expressions import Row
-
-    Needs: TypeAlias = frozenset[str]
+Needs: TypeAlias = frozenset[str]
 
 
 ALWAYS: Needs = frozenset()

@@ -7,16 +7,13 @@ of a generation, GRPO makes one for the micro batches of an accumulation, and be
 
 from __future__ import annotations
 
+from cfglint.batch.solver import SplitRule
 from cfglint.findings.releases import Releases
-from cfglint.findings.setting import Batch, Layout
+from cfglint.findings.setting import Batch, Layout, derived
 from cfglint.frameworks.huggingface.batch import as_integer, step_numbers
 from cfglint.frameworks.huggingface.batch import resolve as of_trainer
 from cfglint.frameworks.swift.config import SwiftConfig
 from cfglint.frameworks.training_data.generated import MOST_GENERATIONS, Generation, has_complete_groups, rule_of_groups
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.batch.solver import SplitRule
 
 GENERATING = ("grpo", "gkd")
 GRPO, KTO = "grpo", "kto"
@@ -26,8 +23,6 @@ ONE_MICRO_BATCH = Releases((3, 1, 1), (3, 4))  # a generation is that of one mic
 
 def resolve(config: SwiftConfig) -> Batch:
     """The batch; the processes of one sequence are one replica."""
-    from cfglint.findings.setting import derived
-
     batch, size = of_trainer(config), config.sequence_parallel
     if size == 1:
         return batch
@@ -90,8 +85,6 @@ def numbers(config: SwiftConfig) -> dict[str, int | None]:
 
 def split_rule(config: SwiftConfig) -> SplitRule | None:
     """The requirement of the trainer on micro batch and accumulation; None if there is none beyond their product."""
-    from cfglint.batch.solver import SplitRule
-
     if config.trainer == KTO:
         return SplitRule(lambda micro, accumulation, processes: micro > 1, 2, "KTO requires a micro batch of 2")
     sizes = generation(config)

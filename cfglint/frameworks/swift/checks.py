@@ -14,6 +14,7 @@ import re
 from cfglint.evaluate import Reason, Unknown
 from cfglint.findings.releases import Releases
 from cfglint.findings.remedy import Remedy, remove_key, set_key
+from cfglint.findings.vocabulary import Stage
 from cfglint.findings.wording import counted
 from cfglint.frameworks.arguments.parsing import INVALID
 from cfglint.frameworks.huggingface import PACKAGE as TRANSFORMERS
@@ -31,10 +32,6 @@ from cfglint.frameworks.swift.config import SwiftConfig
 from cfglint.frameworks.swift.fields import MODELS, TEMPLATES, config_files
 from cfglint.frameworks.swift.parsed_command import CommandConfig
 from cfglint.source.annotations import Any, Callable, Iterable, Iterator, Mapping
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.findings.vocabulary import Stage
 
 MAPPINGS = ("columns", "dataset_args", "gradient_checkpointing_kwargs", "lr_scheduler_kwargs", "max_memory", "model_kwargs")
 OF_ENGINE, OF_LAUNCH = ("vllm_limit_mm_per_prompt",), (3, 6)  # which the arguments of GRPO's trainer read; from then on others do

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 
 from cfglint.frameworks.arguments.parsing import Option
 from cfglint.frameworks.huggingface.fields import CHOICES as TRAINER_CHOICES
@@ -67,6 +68,4 @@ def libraries(release: Version) -> dict[str, str]:
 @functools.cache
 def config_files(release: Version) -> Mapping[str, ConfigValue]:
     """The config files of the package by the names under which arguments name them: `zero2`, `fsdp2`."""
-    import json
-
     return {name: json.loads(row[DEFAULT]) for name, row in HISTORY.fields(FILES, release).items()}

@@ -5,6 +5,8 @@ Source: ms-swift 4.6.0 pipelines/base.py:35-44, utils/utils.py:178-190; transfor
 
 from __future__ import annotations
 
+import json
+
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks.arguments.config import OptionsConfig
 from cfglint.frameworks.arguments.parsing import LEFT, ListedWords, RefusedWords, plain
@@ -104,7 +106,5 @@ def as_words(value: object) -> list[str]:
     if isinstance(value, list):
         return [str(item) for item in value]
     if isinstance(value, dict):
-        import json
-
         return [json.dumps(value, ensure_ascii=False)]
     return [str(value)]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from cfglint.frameworks import modelled_releases
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
 from cfglint.frameworks.huggingface import FRAMEWORK as TRAINER
 from cfglint.frameworks.huggingface import NEWEST as NEWEST_TRANSFORMERS
 from cfglint.frameworks.huggingface import named_file, top_keys
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.releases._modelled import OLDEST, RELEASES
+from cfglint.frameworks.releases.history import holds
 from cfglint.frameworks.releases.versions import Version
 from cfglint.source.annotations import Collection, Final
 from cfglint.source.document import Document, Path
@@ -109,7 +111,6 @@ class Trl(Framework):
 
         Without one it is the newest TRL that can be installed with the others, and any transformers of its day that its requirements allow.
         """
-        from cfglint.frameworks import modelled_releases
         from cfglint.frameworks.releases.requirements import known_others, newest_with, required
 
         if PACKAGE not in facts.target:
@@ -151,7 +152,6 @@ class Trl(Framework):
 
     def has_class(self, name: str, facts: LaunchFacts) -> bool:
         """Whether a class that can be imported configures a trainer; before 0.12.0 `PPOConfig` is no subclass of `TrainingArguments`."""
-        from cfglint.frameworks.releases.history import holds
         from cfglint.frameworks.trl.fields import trainers_of
         from cfglint.frameworks.trl.releases import CLASSES
 

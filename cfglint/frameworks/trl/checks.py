@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import functools
 
+from cfglint.findings.vocabulary import Stage
 from cfglint.frameworks.huggingface.arguments import EVALUATES
 from cfglint.frameworks.refusal import FAILURE, Refusal, Words
 from cfglint.frameworks.releases.versions import Version, dotted
 from cfglint.frameworks.rows.refusals import PROCESSES, Check, Plan, pages_of, unknown_field
 from cfglint.frameworks.rows.table import table_of
 from cfglint.frameworks.trl import KIND
+from cfglint.frameworks.trl.config import TrlConfig
 from cfglint.frameworks.trl.fields import BESIDE
 from cfglint.source.annotations import Any
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.findings.vocabulary import Stage
-    from cfglint.frameworks.trl.config import TrlConfig
 
 IN_COMMAND = "TRL047"  # the page of what only the command `trl` refuses
 CONFIG: Stage = "config"

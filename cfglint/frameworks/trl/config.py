@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.evaluate import Reason
+from cfglint.findings.releases import Releases
 from cfglint.frameworks.base import Framework
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fields import FIELDS
@@ -15,6 +16,7 @@ from cfglint.frameworks.trl.fields import REQUIRED, fields, likely_trainers, tra
 from cfglint.frameworks.trl.parser import CASTS, NULL_WORDS_READ, UncastString, cast, complemented
 from cfglint.frameworks.trl.releases import CLASSES, HISTORY
 from cfglint.launch.accelerate_options import is_option
+from cfglint.launch.overrides import ARGS, Override
 from cfglint.source.annotations import Operand, Sequence
 from cfglint.source.document import Document, Path
 from cfglint.source.python.call import CallDocument
@@ -22,9 +24,7 @@ from cfglint.source.record import changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.findings.releases import Releases
     from cfglint.launch.line import LaunchLine
-    from cfglint.launch.overrides import Override
 
 PROCESSES = "num_processes"  # an option of `accelerate launch`, to which the command passes the key
 # From here on TRL's command reads the file (before, it passes the line to its script, or refuses `--config`), and passes unknown
@@ -81,8 +81,6 @@ class TrlConfig(TrainerConfig):
             self.values = complemented(self.values, table.types, table.defaults)
         found = self.values
         if not self.documents[0].is_call:  # code sets attributes of the class without a parser, and so did a file before `CASTS`
-            from cfglint.launch.overrides import ARGS
-
             words = set(self.values) if self.documents[0].is_command else set()
             words.update(override.key for override in self.facts.overrides if override.origin == ARGS)
             sets_file = self.documents[0].syntax == "yaml" and self.trl_version < CASTS
@@ -98,8 +96,6 @@ class TrlConfig(TrainerConfig):
 
     def override_value(self, override: Override) -> Operand:
         """The value of a launch-line argument, a string that the parser casts; an argument without a value switches its key on."""
-        from cfglint.launch.overrides import ARGS
-
         if override.origin != ARGS:
             return super().override_value(override)
         return override.texts[0] if len(override.texts) == 1 else list(override.texts) or True

@@ -12,13 +12,12 @@ from cfglint.frameworks.huggingface.fields import defaults as argument_defaults
 from cfglint.frameworks.releases.history import DEFAULT, TYPE
 from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.trl.releases import CLASSES, ENTRY, HISTORY, OTHER_CLASSES, is_experimental
+from cfglint.launch.program import ProgramFacts
 from cfglint.source.annotations import Callable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from cfglint.launch.program import ProgramFacts
 
 CAST = ("int", "float", "bool", "list:int", "list:float", "list:str")  # types of a program's own fields whose strings are cast
 BESIDE = ("script", "mixture", "model")  # classes that every script parses in addition to that of the trainer

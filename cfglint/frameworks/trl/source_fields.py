@@ -8,16 +8,13 @@ annotation, which `parser_type` repeats.
 from __future__ import annotations
 
 import ast
+from pathlib import Path
 
 from cfglint.frameworks.huggingface.source_fields import alternatives, constant, listed, made
 from cfglint.frameworks.trl.releases import CLASSES
 from cfglint.source.annotations import Any, Callable, Operand, Sequence
 from cfglint.source.dataclass_fields import annotated
 from cfglint.source.python.package import Module, Tree, finder
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from pathlib import Path
 
 Raw = dict[str, Any]
 

@@ -8,10 +8,7 @@ from cfglint.frameworks.releases._modelled import OLDEST, RELEASES
 from cfglint.launch import Launch
 from cfglint.source.annotations import Final
 from cfglint.source.document import Document
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.source.loaders import Loader
+from cfglint.source.loaders import Loader
 
 KIND: Final = "verl"
 SECTIONS = ("actor_rollout_ref", "trainer", "hydra")  # of a file that extends the config of the package

@@ -10,11 +10,12 @@ import functools
 
 from cfglint.evaluate import Unknown
 from cfglint.findings.remedy import remove_key
+from cfglint.findings.vocabulary import Stage
 from cfglint.findings.wording import counted, spelled
 from cfglint.frameworks.refusal import Refusal, Words
 from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.rows.evaluation import value_at
-from cfglint.frameworks.rows.expressions import Raised, walk
+from cfglint.frameworks.rows.expressions import Path, Raised, Row, walk
 from cfglint.frameworks.rows.refusals import Check, Pages, Plan, unknown_field
 from cfglint.frameworks.rows.table import table_of
 from cfglint.frameworks.verl import KIND
@@ -46,8 +47,6 @@ from cfglint.source.annotations import Any, Collection, Iterator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.findings.vocabulary import Stage
-    from cfglint.frameworks.rows.expressions import Path, Row
     from cfglint.frameworks.rows.reasons import Condition
 
 STEP: Stage = "first-step"

@@ -17,6 +17,7 @@ from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.releases.versions import Version, is_version, parse_version
 from cfglint.frameworks.verl import FRAMEWORK
+from cfglint.frameworks.verl.checks import failed
 from cfglint.frameworks.verl.search_path import (
     RELEASES_OF_PROGRAMS,
     Location,
@@ -302,8 +303,6 @@ class VerlConfig(Config):
         return [refusal for refusal in raised if all(self.setting(key).origin != DEFAULT for key in refusal.keys)]
 
     def failed(self) -> list[Refusal]:
-        from cfglint.frameworks.verl.checks import failed
-
         return failed(self.tree, self.sizes)
 
     def setting(self, *path: str | int, value: object = None, because: str = "") -> Setting:

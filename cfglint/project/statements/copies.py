@@ -6,18 +6,14 @@ import os
 
 from cfglint.frameworks import of_package
 from cfglint.frameworks.releases.versions import is_version
+from cfglint.launch.line import LaunchLine
 from cfglint.project.statements.lines import editable
 from cfglint.project.statements.statement import Statement, nightly, normalised
 from cfglint.source.annotations import Callable, Iterator
 from cfglint.source.file_source import DiskFolders
-from cfglint.source.project_files import ROOT
+from cfglint.source.project_files import ROOT, Project
 from cfglint.source.root import leads_out
 from cfglint.source.shell.placed_text import UNKNOWN
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.launch.line import LaunchLine
-    from cfglint.source.project_files import Project
 
 # In the package's folder, and next to it: a file that has the version.
 INSIDE = ("version.py", "__version__.py", "_version.py", "VERSION", "__init__.py", "extras/env.py", "version/version")

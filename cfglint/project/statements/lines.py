@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from cfglint.project.statements.statement import at_ref, same_name, stated_by
+from cfglint.project.statements.statement import Stated, at_ref, same_name, stated_by
 from cfglint.source.annotations import Collection, Iterator
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.project.statements.statement import Stated
 
 CONDA = ("conda", "mamba", "micromamba")
 INSTALLERS = ("pip", "pip3", "uv", *CONDA, "poetry", "pdm")

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 from cfglint.frameworks.releases.versions import is_version, parse_version
-from cfglint.project.statements.statement import Statement, at_ref, exact, is_commit, nightly, within
+from cfglint.project.statements.statement import Stated, Statement, at_ref, exact, is_commit, nightly, within
 from cfglint.source.annotations import Collection, Iterator
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.project.statements.statement import Stated
-
 
 SHORT = 4000  # characters of a section that are looked at
 
@@ -73,8 +70,6 @@ def tag_or_commit(tag: str, commit: str) -> str:
 
 def of_pipfile_lock(text: str, file: str, packages: Collection[str]) -> Iterator[Stated]:
     """What a Pipfile.lock states about the default packages."""
-    import json
-
     try:
         content = json.loads(text)
     except (ValueError, RecursionError):

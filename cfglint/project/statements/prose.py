@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from cfglint.frameworks.releases.versions import is_version, parse_version
 from cfglint.project.statements.lines import COMMANDS, MOST_LINES, mentions
-from cfglint.project.statements.statement import OPERATORS, from_specifier, normalised, same_name
+from cfglint.project.statements.statement import OPERATORS, Stated, from_specifier, normalised, same_name
 from cfglint.source.annotations import Collection, Iterator
 from cfglint.source.record import changed
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.project.statements.statement import Stated
 
 SIGNS = "<>=~!≥"
 INSIDE_WORDS = "._-+/"

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import ast
+from configparser import ConfigParser, Error
 
-from cfglint.project.statements.statement import is_side_group, stated_by
+from cfglint.project.statements.statement import Stated, is_side_group, stated_by
 from cfglint.source.annotations import Collection, Iterable, Iterator
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.project.statements.statement import Stated
-
 
 KEYWORD = "install_requires"
 EXTRAS = "extras_require"
@@ -20,8 +16,6 @@ DEEPEST = 20  # names that refer to other names
 
 def of_cfg(text: str, file: str, packages: Collection[str]) -> Iterator[Stated]:
     """What a setup.cfg states: `install_requires`, then the extras."""
-    from configparser import ConfigParser, Error
-
     parser = ConfigParser(interpolation=None, strict=False)
     try:
         parser.read_string(text)

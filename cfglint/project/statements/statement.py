@@ -4,15 +4,14 @@
 
 from __future__ import annotations
 
+from cfglint.findings.wording import shortened
 from cfglint.frameworks import repository_owners
 from cfglint.frameworks.releases.versions import is_version
 from cfglint.source.annotations import Collection, ConfigTable, ConfigValue, Iterable, Iterator
 from cfglint.source.numbers import DIGITS
 from cfglint.source.record import Record, changed
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    Stated = tuple[str, "Statement"]  # a package, and what a file states about it
+Stated = tuple[str, "Statement"]  # a package, and what a file states about it
 
 SIDE_GROUPS = ("dev", "test", "doc", "lint", "style", "quality", "ci", "example", "benchmark", "bench")  # parts of names
 SIDE_NAMES = ("testing", "development", "documentation", "conformance", "pre", "precommit", "typing", "mypy")
@@ -58,7 +57,6 @@ class Statement(Record):
         """The source for display: `uv.lock`, or `requirements.txt says >=4.40,<5`."""
         if self.release or not self.spec:
             return self.file
-        from cfglint.findings.wording import shortened
 
         return f"{self.file} says {shortened(self.spec)}"
 

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from cfglint.project.settings_file import ConfigurationError
 from cfglint.project.settings_file import parse as parse_toml
-from cfglint.project.statements.statement import Statement, at_ref, from_specifier, is_side_group, listed, normalised, stated_by, within
+from cfglint.project.statements.statement import (
+    Stated,
+    Statement,
+    at_ref,
+    from_specifier,
+    is_side_group,
+    listed,
+    normalised,
+    stated_by,
+    within,
+)
 from cfglint.source.annotations import Collection, ConfigTable, Iterator
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.project.statements.statement import Stated
 
 
 def parsed(text: str, file: str) -> ConfigTable:

@@ -14,6 +14,7 @@ from cfglint.findings.rule import Rule
 from cfglint.report.escapes import shown
 from cfglint.report.html.views import FindingView
 from cfglint.report.manual import examples, summary
+from cfglint.rules.catalogue import every_rule
 from cfglint.source.annotations import ConfigTable
 from cfglint.source.record import Record
 from cfglint.version import __version__
@@ -131,7 +132,6 @@ def rule_pages(codes: set[str]) -> list[RulePage]:
     """The pages of the rules with these codes, in order; unknown codes are skipped, and many have no examples."""
     if not codes:
         return []
-    from cfglint.rules.catalogue import every_rule
 
     with_examples = len(codes) <= MOST_WITH_EXAMPLES
     return [rule_page(rule, with_examples) for rule in every_rule() if rule.code in codes]

@@ -6,6 +6,7 @@ from math import prod
 
 from cfglint.batch.memory.estimate import PROBABLY_FITS, PROBABLY_NOT
 from cfglint.findings.diagnostic import ALONE, ERROR, Diagnostic, Outcome, ReportContext, rank, severity_counts
+from cfglint.findings.setting import DERIVED, NOT_KNOWN
 from cfglint.findings.wording import MOMENTS, amount
 from cfglint.frameworks import framework
 from cfglint.frameworks.summary import GPUS
@@ -343,8 +344,6 @@ class SummarySetting(Record):
 
 
 def settings(outcome: Outcome, listed: list[SourceView]) -> list[SummarySetting]:
-    from cfglint.findings.setting import DERIVED, NOT_KNOWN
-
     anchors = {source_view.file: source_view.anchor for source_view in listed}
     found: list[SummarySetting] = []
     for entry in outcome.context.settings if outcome.context else ():

@@ -12,6 +12,7 @@ from cfglint.frameworks.accelerate.config import AccelerateConfig
 from cfglint.frameworks.accelerate.releases import HISTORY, KEYS_COMPARED, SAGEMAKER_FILE
 from cfglint.frameworks.releases.versions import dotted
 from cfglint.frameworks.remedies import move, rename
+from cfglint.frameworks.validation.schema import load
 from cfglint.source.annotations import Iterator
 
 BLOCKS = {"deepspeed_config": ("DEEPSPEED",), "fsdp_config": ("FSDP",), "megatron_lm_config": ("MEGATRON_LM",)}
@@ -29,8 +30,6 @@ def launch_file_not_a_mapping(config: AccelerateConfig) -> Iterator[Finding]:
 
 @rule("ACC002")
 def unknown_launch_key(config: AccelerateConfig) -> Iterator[Finding]:
-    from cfglint.frameworks.validation.schema import load
-
     known = {*HISTORY.fields("" if config.local else SAGEMAKER_FILE, config.version), *OLD_SPELLINGS}
     unknown = [key for key in config.values if key not in known and not is_added(key, config.facts.forks)]
     text = f"ValueError: The config file at {config.documents[0].path} had unknown keys ({sorted(map(str, unknown))})"
@@ -76,8 +75,6 @@ def unused_block(config: AccelerateConfig) -> Iterator[Finding]:
 
 @rule("ACC011")
 def unknown_key_in_block(config: AccelerateConfig) -> Iterator[Finding]:
-    from cfglint.frameworks.validation.schema import load
-
     for name in filter(config.release_has, ("deepspeed_config", "fsdp_config", "parallelism_config")):
         for key in config.section(name):
             if isinstance(key, str) and not any(config.release_has(each, name) for each in (key, PREFIXES.get(name, "") + key)):

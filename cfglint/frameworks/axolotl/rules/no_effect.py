@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import INFO
 from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
-from cfglint.frameworks.axolotl.batch import evaluates
+from cfglint.frameworks.axolotl.batch import counted, evaluates, streams
 from cfglint.frameworks.axolotl.config import AxolotlConfig
 from cfglint.frameworks.remedies import either
 from cfglint.source.annotations import Iterator
@@ -97,8 +97,6 @@ def axolotl_max_steps_beyond_data(config: AxolotlConfig) -> Iterator[Finding]:
 
 def beyond_data(config: AxolotlConfig) -> int | None:
     """The steps of the epochs, if `max_steps` is known to exceed them."""
-    from cfglint.frameworks.axolotl.batch import counted
-
     model = config.model
     if not config.parsed or model is None or not model.max_steps or config.get("num_epochs") is None:
         return None
@@ -108,8 +106,6 @@ def beyond_data(config: AxolotlConfig) -> int | None:
 
 @rule("AXL065")
 def axolotl_epochs_overridden(config: AxolotlConfig) -> Iterator[Finding]:
-    from cfglint.frameworks.axolotl.batch import streams
-
     model = config.model
     if not config.parsed or model is None or config.get("num_epochs") is None or streams(config) or beyond_data(config) is not None:
         return

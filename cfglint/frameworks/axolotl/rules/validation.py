@@ -15,6 +15,7 @@ from cfglint.frameworks.axolotl.config import AxolotlConfig
 from cfglint.frameworks.axolotl.plugins import CLASSES
 from cfglint.frameworks.axolotl.refusals import DATA, FSDP, MODEL, REMOVED, REMOVED_KEYS, STREAMING
 from cfglint.frameworks.axolotl.releases import HISTORY, PLUGIN, PLUGIN_SECTIONS, TOP
+from cfglint.frameworks.axolotl.rules.no_effect import RENAMED
 from cfglint.frameworks.base import FORK_KEYS
 from cfglint.frameworks.releases.versions import Version, dotted
 from cfglint.frameworks.validation.pydantic import MISSING
@@ -141,8 +142,6 @@ def suggestion(config: AxolotlConfig, path: tuple[str | int, ...], key: str) -> 
 
 
 def closest(config: AxolotlConfig, path: tuple[str | int, ...]) -> str:
-    from cfglint.frameworks.axolotl.rules.no_effect import RENAMED
-
     key = str(path[-1])
     alike = [name for name in similar_names(key) if name != key and name not in REMOVED_KEYS and name not in RENAMED]
     if not alike:

@@ -7,7 +7,7 @@ from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.models import default_of_key
-from cfglint.frameworks.deepspeed.optimizers import PARAMETERS
+from cfglint.frameworks.deepspeed.optimizers import PARAMETERS, TESTED_WITH_ZERO
 from cfglint.frameworks.deepspeed.rules.values import uses_bf16_optimizer
 from cfglint.frameworks.remedies import insert, remove
 from cfglint.source.annotations import Iterator, Operand
@@ -39,8 +39,6 @@ def readable_optimizer(config: DeepSpeedConfig) -> bool:
 
 @rule("DSP012")
 def untested_zero_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
-    from cfglint.frameworks.deepspeed.optimizers import TESTED_WITH_ZERO
-
     optimizer = config.optimizer
     if config.stage not in (1, 2, 3) or optimizer is None or not optimizer.class_name:
         return

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.rule import Check, Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.findings.wording import spelled as shown
+from cfglint.frameworks.huggingface.argument_words import improve
 from cfglint.frameworks.huggingface.batch import of
 from cfglint.frameworks.huggingface.config import TrainerConfig
+from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.remedies import choice, raised_by
 from cfglint.source.annotations import Callable, ConfigMapping, Iterable, Iterator, Sequence
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.findings.rule import Check
-    from cfglint.frameworks.refusal import Refusal
-    from cfglint.source.document import Path
-    from cfglint.source.python.call import CallDocument
+from cfglint.source.document import Path
+from cfglint.source.python.call import CallDocument
 
 __all__ = ["of", "shown"]
 PLAIN_KEYS = (4, 32)  # the keys of fsdp_config have the prefix `fsdp_` before
@@ -42,8 +39,6 @@ def refusals_of(config: TrainerConfig, page: str) -> Iterator[Refusal]:
 
 
 def refused(config: TrainerConfig, page: str) -> Iterator[Finding]:
-    from cfglint.frameworks.huggingface.argument_words import improve
-
     for refusal in refusals_of(config, page):
         improve(config, refusal)
         places = [place(config, path) for path in refusal.paths or [()]]

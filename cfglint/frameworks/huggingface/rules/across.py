@@ -8,6 +8,7 @@ from cfglint.findings.setting import DEFAULT, Setting
 from cfglint.frameworks.huggingface.batch import accumulation_steps, of
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.rules import rule_about, shown
+from cfglint.frameworks.releases._modelled import RELEASES
 from cfglint.frameworks.remedies import remove, replace
 from cfglint.source.annotations import Iterator
 from cfglint.source.numbers import is_number
@@ -138,7 +139,6 @@ def ignored_max_grad_norm(config: TrainerConfig, launch: HfDeepSpeedConfig) -> I
     if "gradient_clipping" in launch.written or not is_number(norm):
         return
     from cfglint.frameworks.deepspeed.models import default_of_key
-    from cfglint.frameworks.releases._modelled import RELEASES
 
     version = config.facts.version("deepspeed", RELEASES["deepspeed"])
     actual = default_of_key("gradient_clipping", version)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import isfinite
+
 from cfglint.findings.diagnostic import Fix
 from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
@@ -10,8 +12,11 @@ from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.field_operations import type_failures
 from cfglint.frameworks.huggingface.fields import FIELDS, choices, has_field
 from cfglint.frameworks.huggingface.rules import lost_strategy, of, place, refusals_of, refused, shown, strategy
+from cfglint.frameworks.huggingface.rules.keys import replacement
+from cfglint.frameworks.releases.versions import dotted
 from cfglint.frameworks.remedies import choice, not_attribute, raised_by, replace
 from cfglint.source.annotations import ConfigValue, Iterator
+from cfglint.source.numbers import is_yaml_float
 from cfglint.source.sections import Section
 
 NO_EMPTYING = remove_key("torch_empty_cache_steps", " to keep the cache")
@@ -72,9 +77,6 @@ def mismatched_best_model_strategies(config: TrainerConfig) -> Iterator[Finding]
             related = (of(config, "save_strategy"), strategy(config))
             yield Finding(best, message, related=related, exception=refusal.exception, depends_on=unset, help=remedy)
         elif not config.facts.strict_keys:  # else the parser rejects the removed key, and that is the finding
-            from cfglint.frameworks.huggingface.rules.keys import replacement
-            from cfglint.frameworks.releases.versions import dotted
-
             related = (of(config, "save_strategy"), best)
             removed = dotted(FIELDS["evaluation_strategy"][3])
             message = f"{message}: `evaluation_strategy` was removed in transformers {removed}, use `eval_strategy`"
@@ -163,14 +165,10 @@ def pointed(text: str) -> str:
 
 def unpointed_exponent(text: str) -> bool:
     """Whether a string is a number to Python but not to YAML 1.1, for lack of a decimal point or of the exponent's sign."""
-    from cfglint.source.numbers import is_yaml_float
-
     return "e" in text.lower() and not is_yaml_float(text) and not raised_by(float, text)
 
 
 def spelled_as_number(setting: Setting, kind: str = "float") -> Fix | None:
-    from math import isfinite
-
     if not isinstance(setting.value, str) or kind not in NUMERIC or raised_by(float, setting.value):
         return None
     value: float = float(setting.value)

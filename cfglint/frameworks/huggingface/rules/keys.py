@@ -15,6 +15,7 @@ from cfglint.frameworks.releases.versions import Version, dotted
 from cfglint.frameworks.remedies import listed, raised_by, remove, rename
 from cfglint.launch.program import HF_PARSERS
 from cfglint.source.annotations import Iterator, Operand
+from cfglint.source.python.call import CallDocument
 
 SHORTEST_CHECKED = 5  # characters; in shorter names one edit often gives another valid name
 UNLESS_OWN = "HfArgumentParser refuses it, unless the script defines it itself"  # of a key that may be the script's own
@@ -59,8 +60,6 @@ def not_used(config: TrainerConfig, key: Operand) -> str:
     """The exception for one argument that the class does not have, in a file, a launch line or a call in a program."""
     document = config.setting(key).document
     if document is not None and document.is_call:
-        from cfglint.source.python.call import CallDocument
-
         assert isinstance(document, CallDocument)
         return f"TypeError: {document.name}.__init__() got an unexpected keyword argument {key!r}"
     if document is None or not document.is_command:

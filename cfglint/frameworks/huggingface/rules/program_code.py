@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ast import literal_eval
+
 from cfglint.evaluate import Reason
 from cfglint.findings.diagnostic import IN_BRANCH, Fix, unpinned
 from cfglint.findings.releases import Releases
@@ -15,13 +17,12 @@ from cfglint.frameworks.huggingface.rules import keyword, of
 from cfglint.frameworks.releases._modelled import RELEASES
 from cfglint.frameworks.releases.history import NAME, SINCE, UNTIL, Span, holds
 from cfglint.frameworks.releases.versions import Version, dotted
+from cfglint.launch.kinds import fields_of_class
+from cfglint.launch.program import ImportedNames, TrainerCall
 from cfglint.source.annotations import Iterable, Iterator
+from cfglint.source.change import DELETE, INSERT, RENAME, Change, Edit
 from cfglint.source.document import Document
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.launch.program import ImportedNames, TrainerCall
-    from cfglint.source.change import Edit
+from cfglint.source.python.call import CallDocument
 
 EARLY_STOPPING = "EarlyStoppingCallback"
 METRIC_ALONE = (4, 49)  # from here on the callback requires a metric only, not `load_best_model_at_end`
@@ -108,8 +109,6 @@ def about_keyword(
 def remedy(config: TrainerConfig, call: TrainerCall, name: str, other: str, field: tuple[str, str] | None) -> tuple[str, Fix | None]:
     """What to write in the place of a keyword: its other name, or a field of the configuration class, to which the fix moves a literal."""
     from cfglint.findings.fix_builders import outside
-    from cfglint.source.change import DELETE, INSERT, RENAME, Change
-    from cfglint.source.python.call import CallDocument
     from cfglint.source.python.edits import source_of
 
     document, advice, is_known = config.documents[0], f"remove `{name}`", False
@@ -134,8 +133,6 @@ def remedy(config: TrainerConfig, call: TrainerCall, name: str, other: str, fiel
 
 def is_literal(text: str) -> bool:
     """Whether code means the same at another place of a program."""
-    from ast import literal_eval
-
     try:
         literal_eval(text)
     except (ValueError, SyntaxError, TypeError, MemoryError):
@@ -149,7 +146,6 @@ def fields_of_another_class(config: TrainerConfig) -> Iterator[Finding]:
         target = CONVERTED.get(call.name)
         if target is None or release < CONVERTS or call.document.find(("args",))[1] is None:
             continue
-        from cfglint.launch.kinds import fields_of_class
 
         added = next((field for field in call.fields if field not in fields_of_class(target)), None)
         if added is not None:

@@ -8,16 +8,13 @@ from cfglint.findings.remedy import Remedy, remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import counted, spelled
 from cfglint.frameworks.deepspeed.checkpoints import missing_shards, other_processes
+from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.huggingface.batch import of, steps
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.resumption import INTERVALS, INTERVALS_RESTORED, with_micro_batch
 from cfglint.frameworks.huggingface.rules import rule_about
 from cfglint.frameworks.resumption import Resumption
 from cfglint.source.annotations import Any, Callable, Iterator
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 
 WEIGHTS = frozenset(
     "pytorch_model.bin model.safetensors pytorch_model.bin.index.json model.safetensors.index.json adapter_model.bin"

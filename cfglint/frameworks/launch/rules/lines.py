@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from cfglint.findings.diagnostic import ERROR, Fix
+from cfglint.findings.fix_builders import outside
 from cfglint.findings.remedy import set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
@@ -57,8 +58,6 @@ def broken_line_continuation(config: LaunchConfig) -> Iterator[Finding]:
 
 def continued(command: Document | None, place: int, title: str, safe: bool) -> Fix | None:
     """The fix of a command whose continuations are broken around a place; None where something else than blanks breaks them."""
-    from cfglint.findings.fix_builders import outside
-
     text = command.text if command is not None else ""
     joined = text[:place].rfind("\\\n")
     if joined >= 0 and joined + len("\\\n") == place and not text[joined - 1].isspace():
@@ -81,8 +80,6 @@ def edge(text: str, place: int, back: bool) -> int:
 
 @rule("LCH029")
 def unclosed_quote(config: LaunchConfig) -> Iterator[Finding]:
-    from cfglint.findings.fix_builders import outside
-
     for finding in problems(config, "LCH029"):
         command, place = config.command, finding.setting.node
         if command is not None and place is not None and not config.without_remedies:

@@ -10,6 +10,7 @@ from cfglint.findings.wording import counted
 from cfglint.frameworks import is_added
 from cfglint.frameworks.base import FORK_KEYS
 from cfglint.frameworks.huggingface.fields import FIELDS as TRAINER_FIELDS
+from cfglint.frameworks.huggingface.rules.keys import near_fields, replacement
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 from cfglint.frameworks.llamafactory.releases import ARGUMENTS, HISTORY, arguments, ever, removed_in
 from cfglint.frameworks.releases.versions import dotted
@@ -99,7 +100,6 @@ def removal(key: object, config: LlamaFactoryConfig) -> tuple[str, Fix | None] |
         return f"`{key}` requires LLaMA-Factory {dotted(coming)}, but the release is {dotted(config.own_version)}", None
     if key not in TRAINER_FIELDS or not TRAINER_FIELDS[key][3]:
         return None
-    from cfglint.frameworks.huggingface.rules.keys import replacement
 
     successor, fix = replacement(key, config)
     return f"`{key}` was removed in transformers {dotted(TRAINER_FIELDS[key][3])}" + (f"; use {successor}" if successor else ""), fix
@@ -107,8 +107,6 @@ def removal(key: object, config: LlamaFactoryConfig) -> tuple[str, Fix | None] |
 
 def nearest(key: str, config: LlamaFactoryConfig) -> str | None:
     """The field, not set by the file, that a misspelt key resembles."""
-    from cfglint.frameworks.huggingface.rules.keys import near_fields
-
     lengths: dict[int, list[str]] = {}
     for name in (*arguments(config.own_version), *config.arguments.defaults):
         lengths.setdefault(len(name), []).append(name)

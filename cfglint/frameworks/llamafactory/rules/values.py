@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from os.path import dirname, exists, join
+
 from cfglint.findings.releases import Releases
 from cfglint.findings.remedy import set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.huggingface.fields import OPTIMIZERS
 from cfglint.frameworks.huggingface.rules import shown
+from cfglint.frameworks.huggingface.rules.arguments import described, spelled_as_number
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig, comma_list
 from cfglint.frameworks.llamafactory.field_operations import failures
 from cfglint.frameworks.llamafactory.releases import choices, templates, types
@@ -107,8 +110,6 @@ def template_without_prompt_loss(config: LlamaFactoryConfig) -> Iterator[Finding
 
 @rule("LLF019")
 def special_tokens_file_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    from os.path import dirname, exists, join
-
     name = config.own("new_special_tokens_config")
     if not isinstance(name, str) or "$" in name:
         return
@@ -169,7 +170,6 @@ def layerwise_accumulation(config: LlamaFactoryConfig) -> Iterator[Finding]:
 def uncast_value(config: LlamaFactoryConfig) -> Iterator[Finding]:
     if not config.parsed:
         return
-    from cfglint.frameworks.huggingface.rules.arguments import described, spelled_as_number
 
     for stumble in failures(config):
         setting = config.field(stumble.field)
@@ -191,8 +191,6 @@ def string_for_own_boolean(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
 @rule("LLF072")
 def string_for_own_number(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    from cfglint.frameworks.huggingface.rules.arguments import spelled_as_number
-
     strings = {name: types(name, config.own_version) for name, value in config.values.items() if isinstance(value, str)}
     numeric = {name: kinds for name, kinds in strings.items() if "str" not in kinds and ("int" in kinds or "float" in kinds)}
     failing = {failure.field for failure in failures(config)} if numeric else ()

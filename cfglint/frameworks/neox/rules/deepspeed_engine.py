@@ -5,6 +5,17 @@ from __future__ import annotations
 from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import Setting
+from cfglint.frameworks.deepspeed.models import (
+    EARLY,
+    MONITOR,
+    MONITORS,
+    REPLACEMENTS,
+    SECTIONS,
+    TWICE,
+    ModelSection,
+    read_section,
+    set_twice,
+)
 from cfglint.frameworks.neox.batch import ACCUMULATION, MICRO, TOTAL
 from cfglint.frameworks.neox.config import NeoXConfig, switched_on
 from cfglint.frameworks.neox.fields import describe
@@ -12,13 +23,10 @@ from cfglint.frameworks.releases._modelled import RELEASES
 from cfglint.frameworks.releases.versions import parse_version
 from cfglint.frameworks.remedies import choice, rename, replace
 from cfglint.frameworks.rows.refusals import refused_batch
-from cfglint.frameworks.validation.pydantic import Invalid
+from cfglint.frameworks.validation.pydantic import UNKNOWN, Invalid
 from cfglint.source.annotations import ConfigMapping, Iterator, Operand
 from cfglint.source.numbers import is_number
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.deepspeed.models import ModelSection
+from cfglint.source.similar_keys import names_of, near
 
 TYPES = ("fp32", "fp16", "bf16")
 DEEPSPEED = (0, 16, 5)  # GPT-NeoX pins DeeperSpeed 91d1c55, a fork of this release of DeepSpeed
@@ -44,9 +52,6 @@ def engine_setting(config: NeoXConfig, name: str, *path: str | int) -> Setting:
 
 @rule("NEO090")
 def invalid_deepspeed_section(config: NeoXConfig) -> Iterator[Finding]:
-    from cfglint.frameworks.deepspeed.models import EARLY, REPLACEMENTS, TWICE
-    from cfglint.frameworks.validation.pydantic import UNKNOWN
-
     autotuning = config.argument("autotuning")
     tuned = isinstance(autotuning, dict) and bool(autotuning.get("enabled"))  # lists are then what the tuner tries
     for name in STRICT_SECTIONS:
@@ -74,8 +79,6 @@ def invalid_deepspeed_section(config: NeoXConfig) -> Iterator[Finding]:
 
 def read_as_deepspeed(name: str, section: ConfigMapping) -> tuple[ModelSection, list[tuple[tuple[str, ...], Invalid]]]:
     """A section as its model holds it, and the errors, each with its path, which begins with the name of the section."""
-    from cfglint.frameworks.deepspeed.models import MONITOR, MONITORS, SECTIONS, read_section
-
     is_monitor = name in MONITORS
     read = read_section(MONITOR, {name: section}, DEEPSPEED) if is_monitor else read_section(SECTIONS[name], section, DEEPSPEED)
     start = () if is_monitor else (name,)
@@ -84,8 +87,6 @@ def read_as_deepspeed(name: str, section: ConfigMapping) -> tuple[ModelSection, 
 
 def _unknown_key(setting: Setting, section: ConfigMapping, path: tuple[str, ...], fault: Invalid) -> Finding:
     """The finding for a key that a model forbids, with the known key that is most similar to it."""
-    from cfglint.frameworks.deepspeed.models import TWICE, set_twice
-
     near, safe = (None, False) if fault.kind == TWICE else _nearest(path, section)
     message = f"unknown key `{path[-1]}` in `{path[-2]}`" + (f"; did you mean `{near}`?" if near else "")
     if fault.kind == TWICE:
@@ -96,9 +97,6 @@ def _unknown_key(setting: Setting, section: ConfigMapping, path: tuple[str, ...]
 
 def _nearest(path: tuple[str, ...], section: ConfigMapping) -> tuple[str | None, bool]:
     """The key of the section that is most similar, if only one is and it is not set, and whether it is a single typo away."""
-    from cfglint.frameworks.deepspeed.models import MONITOR, SECTIONS
-    from cfglint.source.similar_keys import names_of, near
-
     if len(path) != 2:
         return None, False
     model = SECTIONS.get(path[0]) or MONITOR.fields[path[0]].model

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from math import gcd
 
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.remedy import set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.neox.config import NeoXConfig
-from cfglint.frameworks.neox.fields import describe
+from cfglint.frameworks.neox.fields import choices, describe
 from cfglint.frameworks.neox.rules import elsewhere
 from cfglint.frameworks.neox.sizes import GATED, dense, own_attention, transformer, unbuildable, widths
 from cfglint.frameworks.remedies import excludes, replace
@@ -140,8 +141,6 @@ def dropout_out_of_range(config: NeoXConfig) -> Iterator[Finding]:
 
 @rule("NEO065")
 def case_sensitive_name(config: NeoXConfig) -> Iterator[Finding]:
-    from cfglint.frameworks.neox.fields import choices
-
     for name, text in CASED.items():
         if name not in config.values or (name == "activation" and not dense(config)):
             continue
@@ -223,7 +222,6 @@ def _partitioning(config: NeoXConfig, method: object) -> Iterator[tuple[str, str
     names = [classes.get(str(kind), "ParallelTransformerLayerPipe") for kind in attention.kinds]
     last = "ParallelLinearPipe" if config.argument("no_weight_tying") else "EmbeddingPipe"
     layers = ["EmbeddingPipe", "_pre_transformer_block", *names, "_post_transformer_block", "NormPipe", last]
-    import re
 
     from cfglint.source.time_limit import TimeLimit, TimeLimitExceeded
 

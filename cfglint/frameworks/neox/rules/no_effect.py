@@ -9,10 +9,12 @@ from cfglint.findings.wording import counted, spelled
 from cfglint.frameworks.neox._tables import FIELDS, UNUSED
 from cfglint.frameworks.neox.config import COPIES, NeoXConfig
 from cfglint.frameworks.neox.fields import choices, default, describe
+from cfglint.frameworks.neox.rules.deepspeed_engine import STRICT_SECTIONS
 from cfglint.frameworks.neox.steps import decay_steps, total_steps, warmup
 from cfglint.frameworks.remedies import insert, raised_by, remove, rename, replace
 from cfglint.source.annotations import Iterator, Operand
 from cfglint.source.numbers import is_number
+from cfglint.source.similar_keys import distance
 
 # Common spellings of a precision, with the one that works.
 PRECISIONS = {
@@ -154,8 +156,6 @@ def extra_args_override(config: NeoXConfig) -> Iterator[Finding]:
 
 @rule("KEY305")
 def ignored_precision_key(config: NeoXConfig) -> Iterator[Finding]:
-    from cfglint.source.similar_keys import distance
-
     section = config.argument("fp16")
     for key in section if isinstance(section, dict) else ():
         if key in FP16_KEYS or config.derived.precision != "fp16":
@@ -178,8 +178,6 @@ def ignored_soft_prompt_length(config: NeoXConfig) -> Iterator[Finding]:
 
 @rule("TYP303")
 def number_parsed_as_string(config: NeoXConfig) -> Iterator[Finding]:
-    from cfglint.frameworks.neox.rules.deepspeed_engine import STRICT_SECTIONS
-
     for name, value in config.values.items():
         if isinstance(value, (dict, list)) and name not in STRICT_SECTIONS:
             for path, text in _strings(value, (name,)):

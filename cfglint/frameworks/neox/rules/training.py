@@ -13,6 +13,7 @@ from cfglint.frameworks.neox.rules import elsewhere
 from cfglint.frameworks.remedies import excludes, remove
 from cfglint.source.annotations import Any, Callable, Iterator
 from cfglint.source.numbers import is_number
+from cfglint.source.similar_keys import distance
 
 # The files that each tokenizer requires.
 FILES = {
@@ -166,8 +167,6 @@ def _class(config: NeoXConfig, name: str) -> str:
 
 
 def _nearest(key: str, taken: list[str]) -> str:
-    from cfglint.source.similar_keys import distance
-
     if key == "max_grad_norm":
         return "; set top-level `gradient_clipping`"
     near = [name for name in taken if distance(key, name) is not None]

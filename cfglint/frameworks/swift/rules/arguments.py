@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import Fix
+from cfglint.findings.fix_builders import outside
 from cfglint.findings.remedy import Remedy
 from cfglint.findings.rule import Finding, pages_of_checks, rule
 from cfglint.findings.wording import spelled
@@ -16,6 +17,8 @@ from cfglint.frameworks.swift.config import SwiftConfig
 from cfglint.frameworks.swift.fields import FILES, HISTORY, MODELS, TEMPLATES, exists
 from cfglint.frameworks.swift.parsed_command import FILE_WINS, CommandConfig
 from cfglint.source.annotations import Iterator, Sequence
+from cfglint.source.change import REPLACE, Change, Edit
+from cfglint.source.dataclass_fields import declared_below
 from cfglint.source.shell.command import CommandDocument
 
 # Arguments of ms-swift under their names in other releases. Source: 3.12.6 and 4.6.0 of the classes; README of 4.0.
@@ -58,11 +61,9 @@ def unknown_swift_argument(config: CommandConfig) -> Iterator[Finding]:
         name = refused.name
         if refused.why != LEFT or name == in_file:
             continue
-        if PACKAGE in config.facts.copies:  # of the package, which the launch puts first on its path
-            from cfglint.source.dataclass_fields import declared_below
-
-            if name in declared_below(config.facts.copies[PACKAGE]):
-                continue
+        # a copy of the package, which the launch puts first on its path
+        if PACKAGE in config.facts.copies and name in declared_below(config.facts.copies[PACKAGE]):
+            continue
         # whether ms-swift itself defines it in any release
         is_own = exists(name) and any(name in HISTORY.names(each) for each in HISTORY.sections if each not in (MODELS, TEMPLATES, FILES))
         if name:
@@ -95,8 +96,6 @@ def with_processes(config: SwiftConfig | MegatronSwiftConfig, refusal: Refusal) 
     step = next(iter(remedy.edit), None) if isinstance(remedy, Remedy) else None
     if step is None or step.key != SIZE or config.without_remedies or not isinstance(document, CommandDocument):
         return None
-    from cfglint.findings.fix_builders import outside
-    from cfglint.source.change import REPLACE, Change, Edit
 
     start, title = document.extent[0], f"set `{SIZE}={spelled(step.value)}`"
     is_set = document.find((SIZE,))[1] is not None

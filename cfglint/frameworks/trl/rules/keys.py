@@ -10,6 +10,9 @@ from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.findings.wording import listed
 from cfglint.frameworks.huggingface.fields import FIELDS as ARGUMENTS
+from cfglint.frameworks.huggingface.rules.arguments import spelled_as_number
+from cfglint.frameworks.huggingface.rules.keys import has_no_effect, near_fields, not_used
+from cfglint.frameworks.huggingface.rules.keys import replacement as of_argument
 from cfglint.frameworks.releases.versions import Version, dotted
 from cfglint.frameworks.remedies import remove, rename
 from cfglint.frameworks.trl import LAUNCHER_FILE
@@ -95,8 +98,6 @@ def refusal(key: str, value: object, config: TrlConfig) -> str:
         return f"SystemExit: 2 (Accelerate launch command: error: unrecognized arguments: --{key})"
     document = config.setting(key).document
     if document is not None and document.is_in_code:
-        from cfglint.frameworks.huggingface.rules.keys import not_used
-
         return not_used(config, key)
     if config.trl_version in OLD_REFUSAL:
         return f"ValueError: Some specified config arguments are not used by the TrlParser: {{{key!r}: {value!r}}}"
@@ -138,8 +139,6 @@ def deciding_classes(key: str, config: TrlConfig) -> Sequence[str]:
 
 def nearest(key: str, config: TrlConfig, most: int) -> str | None:
     """The field within `most` edits of a key that the file does not set."""
-    from cfglint.frameworks.huggingface.rules.keys import near_fields
-
     plain = key.replace("-", "_")
     if plain in config.arguments.fields.types and plain not in config.values:
         return plain
@@ -155,7 +154,6 @@ def removed_trl_key(config: TrlConfig) -> Iterator[Finding]:
     for key, value in () if config.lacks_class else config.values.items():
         if not isinstance(key, str) or key in args.fields.types or not is_removed(key, config) or may_be_own(key, config):
             continue
-        from cfglint.frameworks.huggingface.rules.keys import has_no_effect
 
         # Whether it only sets its former default, or switches nothing on.
         needless = has_no_effect(key, value) if key in ARGUMENTS else value is None or value is False or key in HARMLESS
@@ -184,7 +182,6 @@ def removed_trl_key(config: TrlConfig) -> Iterator[Finding]:
 def replacement(key: str, config: TrlConfig) -> tuple[str, Fix | None]:
     if config.without_remedies:
         return "", None
-    from cfglint.frameworks.huggingface.rules.keys import replacement as of_argument
 
     if key in ARGUMENTS:
         return of_argument(key, config)
@@ -287,8 +284,6 @@ def environment_not_a_mapping(config: TrlConfig) -> Iterator[Finding]:
 
 @rule("TRL003")
 def invalid_string_for_type(config: TrlConfig) -> Iterator[Finding]:
-    from cfglint.frameworks.huggingface.rules.arguments import spelled_as_number
-
     for string in config.refused:
         setting, need = config.setting(string.name), NEEDED.get(string.kind, string.kind)
         message = f"`{string.name}` is the string {shown(string.value)}, which cannot be converted to {need}"

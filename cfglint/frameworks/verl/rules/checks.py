@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from cfglint.evaluate import Reason
 from cfglint.findings.diagnostic import unpinned
+from cfglint.findings.fix_builders import outside
 from cfglint.findings.remedy import Remedy, remove_key
 from cfglint.findings.rule import Finding, pages_of_checks, rule
 from cfglint.frameworks.verl.config import VerlConfig
 from cfglint.frameworks.verl.search_path import RELEASES_OF_PROGRAMS, program_of
 from cfglint.source.annotations import Iterator
+from cfglint.source.change import Edit
 from cfglint.source.hydra.overrides import ADD, DELETE, HydraOverride
 from cfglint.source.similar_keys import Spelling, near
 
@@ -80,9 +82,6 @@ def unknown_override(config: VerlConfig) -> Iterator[Finding]:
             remedy = f"remove it, or write `+{override.text}` if the program reads it"
             place = config.command.find((key,))[0]
             if not config.without_remedies and place is not None and config.command.text[place.start : place.end] == key:
-                from cfglint.findings.fix_builders import outside
-                from cfglint.source.change import Edit
-
                 fix = outside([(config.command, Edit(place.start, place.start, "+"))], f"write `+{override.text}`", False)
         yield Finding(
             config.word_setting(word),
