@@ -5,38 +5,14 @@ from __future__ import annotations
 
 from cfglint.version import __version__ as __version__
 
+# fmt: off
 __all__ = [
-    "ArgumentError",
-    "CfglintError",
-    "CheckResult",
-    "Contradiction",
-    "DiffResult",
-    "EditRefused",
-    "Explanation",
-    "FileProblem",
-    "FixResult",
-    "LogResult",
-    "MissingFactError",
-    "MissingFileError",
-    "NewFiles",
-    "PlanResult",
-    "Preflight",
-    "ReviewResult",
-    "Skipped",
-    "UnknownKindError",
-    "Unreachable",
-    "ValueChange",
-    "WouldFail",
-    "check",
-    "diff",
-    "explain",
-    "fix",
-    "log",
-    "new",
-    "plan",
-    "preflight",
-    "review_branch",
+    "ArgumentError", "CfglintError", "CheckResult", "Contradiction", "DiffResult", "EditRefused", "Explanation", "FileProblem",
+    "FixResult", "LogResult", "MissingFactError", "MissingFileError", "NewFiles", "PlanResult", "Preflight", "ReviewResult",
+    "Skipped", "UnknownKindError", "Unreachable", "ValueChange", "WouldFail", "check", "diff", "explain", "fix", "log", "new",
+    "plan", "preflight", "review_branch",
 ]
+# fmt: on
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

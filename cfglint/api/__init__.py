@@ -10,31 +10,8 @@ from __future__ import annotations
 import os
 from typing import Literal
 
-from cfglint.api.arguments import (
-    ArgumentError,
-    MissingFileError,
-    Path,
-    Sources,
-    Versions,
-    boolean,
-    configuration,
-    counted,
-    declared_facts,
-    fact_keywords,
-    facts_of,
-    in_keywords,
-    job_spec,
-    launch_facts,
-    lines_of,
-    loaded,
-    named,
-    number,
-    one_of,
-    positive,
-    runs_of,
-    single,
-    suppress,
-)
+from cfglint.api import arguments
+from cfglint.api.arguments import ArgumentError, MissingFileError, Path, Sources, Versions
 from cfglint.api.in_program import Preflight, WouldFail, preflight
 from cfglint.api.results import CheckResult, DiffResult, Explanation, FixResult, LogResult, NewFiles, PlanResult, ReviewResult
 from cfglint.explanation.log_file import Log, compare
@@ -62,38 +39,14 @@ from cfglint.source.change import EditRefused
 from cfglint.source.files import FileProblem
 from cfglint.source.git import GitRepository
 
+# fmt: off
 __all__ = [
-    "ArgumentError",
-    "CfglintError",
-    "CheckResult",
-    "Contradiction",
-    "DiffResult",
-    "EditRefused",
-    "Explanation",
-    "FileProblem",
-    "FixResult",
-    "LogResult",
-    "MissingFactError",
-    "MissingFileError",
-    "NewFiles",
-    "PlanResult",
-    "Preflight",
-    "ReviewResult",
-    "Skipped",
-    "UnknownKindError",
-    "Unreachable",
-    "ValueChange",
-    "WouldFail",
-    "check",
-    "diff",
-    "explain",
-    "fix",
-    "log",
-    "new",
-    "plan",
-    "preflight",
-    "review_branch",
+    "ArgumentError", "CfglintError", "CheckResult", "Contradiction", "DiffResult", "EditRefused", "Explanation", "FileProblem",
+    "FixResult", "LogResult", "MissingFactError", "MissingFileError", "NewFiles", "PlanResult", "Preflight", "ReviewResult",
+    "Skipped", "UnknownKindError", "Unreachable", "ValueChange", "WouldFail", "check", "diff", "explain", "fix", "log", "new",
+    "plan", "preflight", "review_branch",
 ]
+# fmt: on
 
 
 def check(
@@ -125,18 +78,18 @@ def check(
     MissingFileError for a path that does not exist, UnknownKindError if `run` is set and no kind can be detected, ArgumentError for
     an invalid value.
     """
-    given, project = locals(), configuration(settings)
-    facts = facts_of(given, project)
+    given, project = locals(), arguments.configuration(settings)
+    facts = arguments.facts_of(given, project)
     unrecognized: list[str] = []
     if sources is None and project.runs:
-        keywords = fact_keywords(given)
-        every = ((declared, declared_facts(keywords, declared, project)) for declared in project.runs)
-        runs = [run for declared, of_run in every for run in loaded(declared.files, {}, of_run, declared.kind)]
+        keywords = arguments.fact_keywords(given)
+        every = ((declared, arguments.declared_facts(keywords, declared, project)) for declared in project.runs)
+        runs = [run for declared, of_run in every for run in arguments.loaded(declared.files, {}, of_run, declared.kind)]
     else:
-        runs, unrecognized = runs_of("." if sources is None else sources, facts, kind, project)
+        runs, unrecognized = arguments.runs_of("." if sources is None else sources, facts, kind, project)
     outcomes = [explained(checked) for checked in runs]
     drop_repeated_findings(outcomes)
-    suppress(outcomes, project)
+    arguments.suppress(outcomes, project)
     return CheckResult(outcomes, unrecognized)
 
 
@@ -168,16 +121,16 @@ def fix(
     a file cannot be edited, or if the edited files would not start or resolve to other numbers.
     """
     given = locals()
-    gpus, global_batch = positive("gpus", gpus), positive("global_batch", global_batch)
-    most, unsafe = positive("max_micro_batch", max_micro_batch), boolean("unsafe", unsafe)
-    facts = facts_of(given, configuration(settings), "gpus")  # which are those of the target
-    run = single(sources, facts, kind)
+    gpus, global_batch = arguments.positive("gpus", gpus), arguments.positive("global_batch", global_batch)
+    most, unsafe = arguments.positive("max_micro_batch", max_micro_batch), arguments.boolean("unsafe", unsafe)
+    facts = arguments.facts_of(given, arguments.configuration(settings), "gpus")  # which are those of the target
+    run = arguments.single(sources, facts, kind)
     if gpus is None and global_batch is None:
         return FixResult(run, fixed=apply_fixes(run, unsafe))
     retarget = reach_target(run, run.facts, gpus, global_batch, most)
     aim = Aimed(run, retarget, retarget.texts)
     launched = facts.replace(gpus=gpus or run.facts.gpus)
-    verify([aim], [[aim]], lambda texts: [single(sources, launched, kind, texts)], retarget.texts)
+    verify([aim], [[aim]], lambda texts: [arguments.single(sources, launched, kind, texts)], retarget.texts)
     if aim.problem is not None:
         raise EditRefused(aim.problem, 0)
     return FixResult(run, found=retarget)
@@ -210,10 +163,12 @@ def plan(
     current batch size is needed and cannot be computed.
     """
     given = locals()
-    counts, most = counted(gpus), positive("max_micro_batch", max_micro_batch)
-    pace = planning.Pace(number("seconds_per_step", seconds_per_step), number("tokens_per_second", tokens_per_second), row=seq_length)
-    run = single(sources, facts_of(given, configuration(settings), "gpus"), kind)
-    return PlanResult(planning.table(planning.plan(run, counts, positive("global_batch", global_batch), most, pace), pace))
+    counts, most = arguments.counted(gpus), arguments.positive("max_micro_batch", max_micro_batch)
+    pace = planning.Pace(
+        arguments.number("seconds_per_step", seconds_per_step), arguments.number("tokens_per_second", tokens_per_second), row=seq_length
+    )
+    run = arguments.single(sources, arguments.facts_of(given, arguments.configuration(settings), "gpus"), kind)
+    return PlanResult(planning.table(planning.plan(run, counts, arguments.positive("global_batch", global_batch), most, pace), pace))
 
 
 def explain(
@@ -233,8 +188,8 @@ def explain(
     settings: bool = True,
 ) -> Explanation:
     """Explain a run: every value that it resolves to, and its origin. Raises the errors of `check`."""
-    facts = facts_of(locals(), configuration(settings))
-    return Explanation(RunSummary(single(sources, facts, kind), gpus))
+    facts = arguments.facts_of(locals(), arguments.configuration(settings))
+    return Explanation(RunSummary(arguments.single(sources, facts, kind), gpus))
 
 
 def log(
@@ -258,15 +213,15 @@ def log(
     exist, and the errors of `check`.
     """
     given = locals()
-    path, lines = lines_of(source)
+    path, lines = arguments.lines_of(source)
     found = Log(path, lines).explained()
     if sources is not None:
-        project = configuration(settings)
-        files, _ = named(sources)
+        project = arguments.configuration(settings)
+        files, _ = arguments.named(sources)
 
         def run_with(logged: dict[str, int], card: float | None) -> CheckedRun:
             known = {"gpus": gpus or logged.get("gpus"), "num_examples": num_examples or logged.get("num_examples")}
-            return single(sources, facts_of({**given, **known, "gpu_memory": gpu_memory or card}, project), kind)
+            return arguments.single(sources, arguments.facts_of({**given, **known, "gpu_memory": gpu_memory or card}, project), kind)
 
         compare(found, run_with)
         found.files = files
@@ -291,8 +246,8 @@ def diff(
     settings: bool = True,
 ) -> DiffResult:
     """Compare a run before and after a change of its config. Raises the errors of `check`."""
-    facts = facts_of(locals(), configuration(settings))
-    before, after = (loaded(*named(side), facts, kind)[0] for side in (old, new))
+    facts = arguments.facts_of(locals(), arguments.configuration(settings))
+    before, after = (arguments.loaded(*arguments.named(side), facts, kind)[0] for side in (old, new))
     before, after, _ = with_same_releases(before, after, facts.target)
     comparison = Comparison(before, after)
     comparison.add_notes()
@@ -321,21 +276,21 @@ def review_branch(
     original = locals()
     from cfglint.review.branch import STATES, Branch, DeclaredPair, base_of, compare, declared_runs, earlier, unused_releases
 
-    given = {"kind": None, "overrides": None, "strict_keys": False, **fact_keywords(original)}
-    one_of("state", state, STATES)
-    project, stats = configuration(settings), ScanStats()
-    facts = launch_facts(run=False, **given)
+    given = {"kind": None, "overrides": None, "strict_keys": False, **arguments.fact_keywords(original)}
+    arguments.one_of("state", state, STATES)
+    project, stats = arguments.configuration(settings), ScanStats()
+    facts = arguments.launch_facts(run=False, **given)
     with GitRepository() as repository:
         branch = Branch(repository, base_of(base, repository)[0], state)
         before = earlier(branch, project)
         declared = [
-            DeclaredPair(run, declared_facts(given, old, old_settings), declared_facts(given, run, project))
+            DeclaredPair(run, arguments.declared_facts(given, old, old_settings), arguments.declared_facts(given, run, project))
             for run, old, old_settings in declared_runs(branch, project, before)
         ]
         comparisons = [*compare(branch, declared, (with_settings(facts, before), with_settings(facts, project)), stats)]
         unused = left_out(branch, unused_releases(branch, comparisons), [os.path.abspath(project.baseline)] if project.baseline else [])
-    suppress([comparison.before for comparison in comparisons if comparison.before is not None], project)
-    suppress([comparison.after for comparison in comparisons if comparison.after is not None], project)
+    arguments.suppress([comparison.before for comparison in comparisons if comparison.before is not None], project)
+    arguments.suppress([comparison.after for comparison in comparisons if comparison.after is not None], project)
     for comparison in comparisons:
         comparison.add_notes()
     return ReviewResult(comparisons, unused)
@@ -390,11 +345,11 @@ def new(
     or cannot be expressed in such a file, Unreachable if these GPUs cannot reach the global batch size.
     """
     given = locals()
-    one_of("kind", kind, (*generated_kinds(), RUN))
-    one_of("framework", framework, set_frameworks())
+    arguments.one_of("kind", kind, (*generated_kinds(), RUN))
+    arguments.one_of("framework", framework, set_frameworks())
     facts = {name: given[name] for name in JobSpec.NAMES if given[name] is not None}
     try:
-        made = generate(kind, job_spec(facts), framework)
+        made = generate(kind, arguments.job_spec(facts), framework)
     except CfglintError as error:
-        raise in_keywords(error) from None
+        raise arguments.in_keywords(error) from None
     return NewFiles({file.name: file.text for file in made.files}, made.notes)

@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
+from cfglint.cli import options
 from cfglint.cli.argument_parser import Namespace, Parser
 from cfglint.cli.asked_runs import outcomes
 from cfglint.cli.console import columns, rows, warn, warn_of
-from cfglint.cli.options import (
-    UsageError,
-    add_finding_options,
-    add_output_options,
-    add_run_options,
-    baseline_of,
-    gpus_not_used,
-    load_configuration,
-    positive,
-    report_unchecked,
-    selection_of,
-    skipped_files,
-    warn_of_unknown_codes,
-)
+from cfglint.cli.options import UsageError
 from cfglint.cli.output import reports, write
 from cfglint.findings.diagnostic import BASELINE, COMMENT, CONFIGURATION, Diagnostic, Outcome, rank, severity_counts
 from cfglint.findings.wording import counted, first_few
@@ -42,12 +30,12 @@ SHORTEST_PLACE = 24  # columns for a path and its line; with fewer it is not rea
 def add_arguments(parser: Parser) -> None:
     parser.takes_command = True
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files, or folders to walk (default: the declared runs, else .)")
-    add_run_options(parser)
-    add_finding_options(parser)
+    options.add_run_options(parser)
+    options.add_finding_options(parser)
     parser.add_argument("--baseline", metavar="FILE", help="file of accepted findings")
     parser.add_argument("--write-baseline", action="store_true", help="accept all current findings")
     parser.add_argument("--skip-unrecognized", action="store_true", help="skip named files that are not training configs")
-    add_output_options(parser, FORMATS)
+    options.add_output_options(parser, FORMATS)
     listed = "instead of findings: files and why some are skipped; runs; settings; findings counted by code"
     parser.add_argument("--show", action="append", default=[], choices=SHOWN, help=listed)
     parser.former = {f"--show-{what}": f"--show={what}" for what in SHOWN[:3]} | {"--statistics": "--show=statistics"}
@@ -55,7 +43,7 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("--base", metavar="REV", help="for --changed: since where the branch left REV (default: the main branch)")
     parser.add_argument("--quiet", action="store_true", help="findings only, without notes and summary")
     parser.add_argument("--exit-zero", action="store_true", help="exit status 0 whatever is found")
-    parser.add_argument("--jobs", type=positive, metavar="N", help="worker processes")
+    parser.add_argument("--jobs", type=options.positive, metavar="N", help="worker processes")
     parser.add_example("cfglint check", "the declared runs, or this folder")
     parser.add_example("cfglint check train.yaml --gpus 8 --num-examples 128770", "on 8 GPUs, with steps")
     parser.add_example("cfglint check train.yaml ds_config.json --run --target transformers==4.57.1", "one run")
@@ -69,11 +57,11 @@ def run(arguments: Namespace) -> int:
     arguments.format = [form for form, _ in reports(arguments)]  # those of suffixes, too
     if (arguments.changed or arguments.base) and not take_changed(arguments):
         return 0
-    project = load_configuration(arguments)
-    selection = selection_of(arguments, project)
+    project = options.load_configuration(arguments)
+    selection = options.selection_of(arguments, project)
     if set(arguments.show) & {"files", "runs", "settings"}:
         return show(arguments, project, stats)
-    accepted = baseline_of(arguments, project)
+    accepted = options.baseline_of(arguments, project)
     found = outcomes(arguments, project, stats)
     suppress(found, selection)
     if accepted:
@@ -88,15 +76,15 @@ def run(arguments: Namespace) -> int:
         return f"{text}\n{statistics(open_findings, width)}" if is_long else text
 
     failed = write(arguments, render_findings)
-    warn_of_unknown_codes(selection)
-    incomplete = report_unchecked(stats, arguments.skip_unrecognized)
+    options.warn_of_unknown_codes(selection)
+    incomplete = options.report_unchecked(stats, arguments.skip_unrecognized)
     if arguments.gpus and not arguments.command and not arguments.quiet:
         findings = [finding for outcome in found for finding in outcome.diagnostics]
         reported = {f"{finding.place.file}:{finding.place.line}" for finding in findings if finding.code == "LCH025"}
         starts = [(outcome.launch, outcome.gpus) for outcome in found if not outcome.machine]
         set_by_lines = {f"{launch['file']}:{launch['line']}": gpus for launch, gpus in starts if launch is not None and gpus is not None}
         others = {place: gpus for place, gpus in set_by_lines.items() if place not in reported}
-        warn_of(gpus_not_used(others, arguments.gpus))
+        warn_of(options.gpus_not_used(others, arguments.gpus))
     if not arguments.quiet:
         is_text = not set(arguments.format) - {"text"} and "statistics" not in arguments.show
         warn_of(summary(found, stats, "; `--show statistics` counts them by rule" if is_text and len(open_findings) >= MANY else ""))
@@ -141,7 +129,7 @@ def show(arguments: Namespace, project: Configuration, stats: ScanStats) -> int:
         head, found, rest = line.partition(": ")
         too_long = width is not None and len(line) > width and found
         print(f"{head}:\n{''.join(folded_lines([f'    {rest}']))}".rstrip("\n") if too_long else line)
-    return 2 if report_unchecked(stats, skip_unrecognized=True) else 0
+    return 2 if options.report_unchecked(stats, skip_unrecognized=True) else 0
 
 
 def statistics(findings: list[Diagnostic], width: int | None = None) -> str:
@@ -181,7 +169,7 @@ def accept(accepted: Baseline, outcomes: list[Outcome], write_new: bool) -> None
 def summary(outcomes: list[Outcome], stats: ScanStats, hint: str = "") -> list[str]:
     """The last line: numbers of checked files, findings and skipped files. A long one is two: what was found, and what it rests on."""
     if not stats.checked and not stats.unrecognized_named:
-        return ["; ".join(["no training configs found", *skipped_files(stats)])]
+        return ["; ".join(["no training configs found", *options.skipped_files(stats)])]
     runs = sum(not outcome.is_further_alternative for outcome in outcomes)
     checked = f"{counted(stats.checked, 'file')} checked" + (f" ({counted(runs, 'training run')})" if runs != stats.checked else "")
     if stats.readers:
@@ -218,6 +206,6 @@ def summary(outcomes: list[Outcome], stats: ScanStats, hint: str = "") -> list[s
     memory = [outcome.memory for outcome in outcomes if outcome.memory and not outcome.is_further_alternative]
     numbers_of = {said: memory.count(said) for said in memory}
     context += [f"memory{f' of {number} runs' if number != runs else ''} {said}" for said, number in numbers_of.items()]
-    context += skipped_files(stats)
+    context += options.skipped_files(stats)
     whole = "; ".join([*parts, *context]) + hint
     return [whole] if len(whole) <= LONGEST_SUMMARY or not context else ["; ".join(parts) + hint, "; ".join(context)]

@@ -4,21 +4,11 @@ from __future__ import annotations
 
 import os
 
+from cfglint.cli import options
 from cfglint.cli.argument_parser import Namespace, Parser
 from cfglint.cli.asked_runs import section_of
 from cfglint.cli.console import warn
-from cfglint.cli.options import (
-    UsageError,
-    add_finding_options,
-    add_output_options,
-    add_run_options,
-    baseline_of,
-    facts_of,
-    load_configuration,
-    selection_of,
-    skipped_files,
-    warn_of_unknown_codes,
-)
+from cfglint.cli.options import UsageError
 from cfglint.cli.output import reports, write
 from cfglint.findings.diagnostic import INFO, INTERNAL, severity_counts
 from cfglint.findings.wording import counted
@@ -43,16 +33,16 @@ def add_arguments(parser: Parser) -> None:
 
 def add_comparison_options(parser: Parser) -> None:
     parser.add_argument("--to", nargs="+", metavar="PATH", default=[], help="the new files, where a run has several")
-    add_run_options(parser)
-    add_finding_options(parser)
-    add_output_options(parser, FORMATS)
+    options.add_run_options(parser)
+    options.add_finding_options(parser)
+    options.add_output_options(parser, FORMATS)
 
 
 def run(arguments: Namespace) -> int:
     stats = ScanStats()
     reports(arguments)
-    project = load_configuration(arguments)
-    selection_of(arguments, project)
+    project = options.load_configuration(arguments)
+    options.selection_of(arguments, project)
     comparisons = compare(arguments, project, stats)
     status = report_and_status(arguments, project, comparisons)
     warn(summary(comparisons, stats))
@@ -68,14 +58,14 @@ def report_and_status(
     after = [comparison.after for comparison in comparisons if comparison.after is not None]
     suppress(before, selection)
     suppress(after, selection)
-    accepted = baseline_of(arguments, project)
+    accepted = options.baseline_of(arguments, project)
     if accepted is not None:
         for side in (*before, *after):
             accepted.suppress(side.diagnostics)
     for comparison in comparisons:
         comparison.add_notes()
     failed = write(arguments, lambda form, colour, width: render_changes(form, comparisons, colour, width, unused or [], note))
-    warn_of_unknown_codes(selection)
+    options.warn_of_unknown_codes(selection)
     has_bug = any(diagnostic.code == INTERNAL for side in (*before, *after) for diagnostic in side.diagnostics)
     return 2 if has_bug or failed else selection.status(only_new(comparisons))
 
@@ -87,7 +77,7 @@ def summary(comparisons: list[Comparison], stats: ScanStats) -> str:
     found = severity_counts(each for each in new if each != INFO).values()
     none = "no errors or warnings" if new else "no findings"
     parts = [f"{counted(len(comparisons), 'run')} compared, {altered} changed in effect", f"{' and '.join(found) or none} new"]
-    return "; ".join([*parts, *skipped_files(stats)])
+    return "; ".join([*parts, *options.skipped_files(stats)])
 
 
 def compare(arguments: Namespace, project: Configuration, stats: ScanStats) -> list[Comparison]:
@@ -103,7 +93,7 @@ def compare(arguments: Namespace, project: Configuration, stats: ScanStats) -> l
             raise UsageError(f"{path}: no such file or folder")
 
     def discovery(complete: bool = False, kind: str | None = None, counts: ScanStats = stats) -> Discovery:
-        found = Discovery(facts_of(arguments, project, complete), arguments.kind or kind, section_of(arguments))
+        found = Discovery(options.facts_of(arguments, project, complete), arguments.kind or kind, section_of(arguments))
         found.request.stats = counts
         found.request.exclude, found.request.kinds = project.exclude, project.kinds
         return found
@@ -111,7 +101,7 @@ def compare(arguments: Namespace, project: Configuration, stats: ScanStats) -> l
     def with_releases(before: CheckedRun | None, after: CheckedRun | None) -> Comparison:
         """Compare two runs with the same releases, if files state some for only one of them."""
         if before is not None and after is not None:
-            before, after, said = with_same_releases(before, after, facts_of(arguments, project, complete=False).target)
+            before, after, said = with_same_releases(before, after, options.facts_of(arguments, project, complete=False).target)
             if said:
                 warn(said)
         return Comparison(before, after)

@@ -6,20 +6,11 @@ import os
 import sys
 from collections import Counter
 
+from cfglint.cli import options
 from cfglint.cli.argument_parser import HIDDEN, Namespace, Parser
 from cfglint.cli.asked_runs import runs_of
 from cfglint.cli.console import bug_report, in_build_log, warn
 from cfglint.cli.help_text import folded_lines
-from cfglint.cli.options import (
-    add_code_options,
-    add_run_options,
-    add_target_options,
-    baseline_of,
-    load_configuration,
-    report_unchecked,
-    selection_of,
-    skipped_files,
-)
 from cfglint.cli.progress import counted_on_terminal
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.wording import counted, first_few, spelled
@@ -51,10 +42,10 @@ MOST_NAMED = 3  # files that are named if the same finding is not fixed in them;
 
 def add_arguments(parser: Parser) -> None:
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files, or folders to walk (default: the declared runs, else .)")
-    add_run_options(parser)
+    options.add_run_options(parser)
     parser.add_argument("--skip-unrecognized", action="store_true", topic=HIDDEN)  # the hooks pass it
-    add_code_options(parser)
-    add_target_options(parser)
+    options.add_code_options(parser)
+    options.add_target_options(parser)
     parser.add_argument("--unsafe-fixes", action="store_true", help="also apply fixes that change what the run computes")
     parser.add_argument("--diff", action="store_true", help="write nothing; print a unified diff")
     parser.add_argument("--check", action="store_true", help="write nothing; exit status 1 if something would change")
@@ -85,15 +76,15 @@ def run(arguments: Namespace) -> int:
     """Fix, write, report; the exit status tells whether everything requested is done."""
     stats = ScanStats()
     target_gpus, arguments.gpus = arguments.gpus, None
-    project = load_configuration(arguments)
-    selection = selection_of(arguments, project)
+    project = options.load_configuration(arguments)
+    selection = options.selection_of(arguments, project)
     runs = [*counted_on_terminal(runs_of(arguments, project, stats), "runs checked")]
     if target_gpus or arguments.global_batch:
         works = hit_target(runs, arguments, project, target_gpus)
     else:
         works = [Work(each) for each in runs]
         texts: dict[str, str] = {}
-        scope = FixScope(arguments.paths, selection, baseline_of(arguments, project))
+        scope = FixScope(arguments.paths, selection, options.baseline_of(arguments, project))
         for work in works:
             attempt(work, lambda work: apply_to(work, arguments.unsafe_fixes, scope, texts))
             texts.update(work.texts)
@@ -129,12 +120,12 @@ def run(arguments: Namespace) -> int:
     unfixed = list(dict.fromkeys(error for work in works for error in work.unfixed))
     places = shown(first_few(unfixed, MOST_NAMED))
     left = [f"{counted(len(unfixed), 'error')} left ({places}): `cfglint check` says what to do"] if unfixed else []
-    warn("; ".join([first if works else "no training configs found", *left, *skipped_files(stats)]))
+    warn("; ".join([first if works else "no training configs found", *left, *options.skipped_files(stats)]))
     return exit_status(works, stats, arguments)
 
 
 def exit_status(works: list[Work], stats: ScanStats, arguments: Namespace) -> int:
-    if report_unchecked(stats, arguments.skip_unrecognized) or any(work.problem for work in works):
+    if options.report_unchecked(stats, arguments.skip_unrecognized) or any(work.problem for work in works):
         return 2
     if any(work.infeasible or work.withheld for work in works):
         return 1

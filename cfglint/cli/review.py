@@ -12,20 +12,8 @@ from cfglint.cli.options import facts_of, facts_of_declared, load_configuration,
 from cfglint.cli.output import reports
 from cfglint.cli.progress import counted_on_terminal
 from cfglint.findings.wording import first_few, first_names
-from cfglint.review.branch import (
-    COMMITTED,
-    STAGED,
-    STATES,
-    WORKING,
-    Branch,
-    DeclaredPair,
-    base_of,
-    compare,
-    configuration_of,
-    declared_runs,
-    earlier,
-    unused_releases,
-)
+from cfglint.review import branch as branches
+from cfglint.review.branch import Branch, DeclaredPair
 from cfglint.review.left_out import MOST_FILES, left_out
 from cfglint.run.paths import ScanStats
 from cfglint.source.git import GitProblem, GitRepository
@@ -38,7 +26,7 @@ BY_HOOK = "PRE_COMMIT"  # the environment variable that pre-commit sets
 def add_arguments(parser: Parser) -> None:
     parser.add_argument("paths", nargs="*", metavar="PATH", help="OLD NEW: two files or folders (default: this git branch)")
     parser.add_argument("--base", metavar="REV", help="compare with where the branch left REV (default: the main branch)")
-    parser.add_argument("--state", choices=STATES, help="what to compare (default: the files in the working tree)")
+    parser.add_argument("--state", choices=branches.STATES, help="what to compare (default: the files in the working tree)")
     diff.add_comparison_options(parser)
     parser.hide("--stdin-filename")
     parser.add_example("cfglint review", "this branch")
@@ -73,25 +61,25 @@ def review_branch(arguments: Namespace) -> int:
     stats = ScanStats()
     reports(arguments)
     with GitRepository() as repository:
-        base, name = base_of(arguments.base, repository)
-        branch = Branch(repository, base, arguments.state or WORKING)
-        project = load_configuration(arguments, lambda path: configuration_of(branch, path))
+        base, name = branches.base_of(arguments.base, repository)
+        branch = Branch(repository, base, arguments.state or branches.WORKING)
+        project = load_configuration(arguments, lambda path: branches.configuration_of(branch, path))
         selection_of(arguments, project)
-        before = earlier(branch, project)
+        before = branches.earlier(branch, project)
         if before is not project:
             warn(f"{project.path} changed, too; findings are selected by its new state")
         declared = [
             DeclaredPair(run, facts_of_declared(old, arguments, settings), facts_of_declared(run, arguments, project))
-            for run, old, settings in declared_runs(branch, project, before)
+            for run, old, settings in branches.declared_runs(branch, project, before)
         ]
         undeclared = facts_of(arguments, before, complete=False), facts_of(arguments, project, complete=False)
-        comparisons = [*counted_on_terminal(compare(branch, declared, undeclared, stats), "runs compared")]
-        for comparison in comparisons if branch.state == STAGED and BY_HOOK in os.environ else ():
+        comparisons = [*counted_on_terminal(branches.compare(branch, declared, undeclared, stats), "runs compared")]
+        for comparison in comparisons if branch.state == branches.STAGED and BY_HOOK in os.environ else ():
             comparison.is_checked = not comparison.only_releases  # by the hook `cfglint`, which gets the changed files
         uncommitted = branch.uncommitted()
-        unused = left_out(branch, unused_releases(branch, comparisons), own_files(arguments, project))
+        unused = left_out(branch, branches.unused_releases(branch, comparisons), own_files(arguments, project))
     named = first_names(uncommitted, MOST_FILES)
-    note = f"with uncommitted changes in {named} (`--state {COMMITTED}` leaves them out)" if uncommitted else ""
+    note = f"with uncommitted changes in {named} (`--state {branches.COMMITTED}` leaves them out)" if uncommitted else ""
     status = report_and_status(arguments, project, comparisons, unused, note)
     if branch.absent:
         warn(f"{first_few(sorted(branch.absent))}: the content is not in this clone; in a partial clone, run git fetch --refetch first")

@@ -7,17 +7,8 @@ Megatron's cross entropy (`megatron/mpu/cross_entropy.py` of GPT-NeoX); Liger's 
 
 from __future__ import annotations
 
-from cfglint.batch.memory.settings import (
-    LOSS_CHUNKED,
-    LOSS_COPY,
-    LOSS_FLOAT,
-    LOSS_FUSED,
-    LOSS_IN_PLACE,
-    LOSS_MEGATRON,
-    LOSS_NONE,
-    LOSS_PADDED,
-    Settings,
-)
+from cfglint.batch.memory import settings as modes
+from cfglint.batch.memory.settings import Settings
 from cfglint.batch.memory.shape import Shape
 
 LOSS_FUNCTION = (4, 46)  # before: `logits.float()` in the model, then a shifted copy
@@ -29,8 +20,8 @@ TILE = 4096 * 8192  # maximum number of logits that TRL computes at a time
 def implementation(version: tuple[int, ...]) -> str:
     """The name of the way in which a release of transformers computes the loss."""
     if version < LOSS_FUNCTION:
-        return LOSS_FLOAT
-    return LOSS_COPY if version < LABELS_SHIFTED else LOSS_PADDED
+        return modes.LOSS_FLOAT
+    return modes.LOSS_COPY if version < LABELS_SHIFTED else modes.LOSS_PADDED
 
 
 def bytes_of_loss(shape: Shape, run: Settings, element: int) -> tuple[int, int]:
@@ -39,18 +30,18 @@ def bytes_of_loss(shape: Shape, run: Settings, element: int) -> tuple[int, int]:
     Per logit: logits, their fp32 copy where they are 16-bit (with all copies that a release makes), and the log-softmax; in the backward
     the log-softmax, its gradient and that of the negative log-likelihood, 4 bytes each.
     """
-    if run.loss == LOSS_FUSED:
+    if run.loss == modes.LOSS_FUSED:
         return fused(shape, run, element)
-    if run.loss == LOSS_CHUNKED:
+    if run.loss == modes.LOSS_CHUNKED:
         return chunked(shape, run, element)
-    if run.loss == LOSS_NONE:  # another pipeline stage computes it
+    if run.loss == modes.LOSS_NONE:  # another pipeline stage computes it
         return 0, 0
-    if run.loss == LOSS_IN_PLACE:
+    if run.loss == modes.LOSS_IN_PLACE:
         forward, backward = element, 2 * element
-    elif run.loss == LOSS_MEGATRON:
+    elif run.loss == modes.LOSS_MEGATRON:
         forward, backward = 6, 8
     else:
-        shifted = {LOSS_COPY: 4, LOSS_FLOAT: element}.get(run.loss, 0)
+        shifted = {modes.LOSS_COPY: 4, modes.LOSS_FLOAT: element}.get(run.loss, 0)
         forward, backward = (8 if element == 4 else 10) + shifted, 12
     logits = shape.vocabulary * run.tokens
     softcap = element if shape.architecture.softcap else 0  # tanh keeps its output

@@ -9,19 +9,7 @@ outside of torch's allocator, and move to the CPU when the GPU is full).
 
 from __future__ import annotations
 
-from cfglint.batch.memory.settings import (
-    ADAFACTOR,
-    ADAM_4BIT,
-    ADAM_8BIT,
-    ADAM_FOREACH,
-    ADAM_FUSED,
-    ADAM_LOOP,
-    ADAM_TWICE,
-    LION_8BIT,
-    ONE_STATE,
-    PAGED,
-    SGD,
-)
+from cfglint.batch.memory import settings as modes
 
 FUSED_BY_DEFAULT = (2, 8)  # torch; transformers 5.23.0 training_args.py:806
 FOREACH, ONE_COPY = (2,), (2, 1)  # torch: several tensors at a time, and with one copy
@@ -31,15 +19,15 @@ ADAFACTOR_ROWS = 0.001  # of a matrix: its row and column sums
 NAMES = {
     name: kind
     for kind, names in {
-        ADAM_FUSED: "adamw_torch_fused adamw_apex_fused adamw_hf adamw_anyprecision",
-        ADAM_FOREACH: "adamw_torch adamw_torch_xla",
-        ADAM_8BIT: "adamw_bnb_8bit adamw_8bit adamw_torch_8bit ademamix_8bit",
-        ADAM_4BIT: "adamw_torch_4bit",
-        PAGED: "paged_adamw_8bit paged_ademamix_8bit paged_adamw paged_adamw_32bit paged_lion paged_lion_32bit paged_lion_8bit",
-        ONE_STATE: "lion lion_32bit adagrad rmsprop rmsprop_bnb rmsprop_bnb_32bit",
-        LION_8BIT: "lion_8bit rmsprop_bnb_8bit",
-        ADAFACTOR: "adafactor",
-        SGD: "sgd",
+        modes.ADAM_FUSED: "adamw_torch_fused adamw_apex_fused adamw_hf adamw_anyprecision",
+        modes.ADAM_FOREACH: "adamw_torch adamw_torch_xla",
+        modes.ADAM_8BIT: "adamw_bnb_8bit adamw_8bit adamw_torch_8bit ademamix_8bit",
+        modes.ADAM_4BIT: "adamw_torch_4bit",
+        modes.PAGED: "paged_adamw_8bit paged_ademamix_8bit paged_adamw paged_adamw_32bit paged_lion paged_lion_32bit paged_lion_8bit",
+        modes.ONE_STATE: "lion lion_32bit adagrad rmsprop rmsprop_bnb rmsprop_bnb_32bit",
+        modes.LION_8BIT: "lion_8bit rmsprop_bnb_8bit",
+        modes.ADAFACTOR: "adafactor",
+        modes.SGD: "sgd",
     }.items()
     for name in names.split()
 }
@@ -48,9 +36,9 @@ NAMES = {
 def kind_of(name: str, torch: tuple[int, ...] = ONE_COPY) -> str | None:
     """The kind of states of an `optim` value of the Trainer; None for an optimizer that is not modelled."""
     kind = NAMES.get(name)
-    if kind != ADAM_FOREACH or torch >= ONE_COPY:
+    if kind != modes.ADAM_FOREACH or torch >= ONE_COPY:
         return kind
-    return ADAM_TWICE if torch >= FOREACH else ADAM_LOOP
+    return modes.ADAM_TWICE if torch >= FOREACH else modes.ADAM_LOOP
 
 
 def default_name(transformers: tuple[int, ...], torch: tuple[int, ...]) -> str:
@@ -60,19 +48,25 @@ def default_name(transformers: tuple[int, ...], torch: tuple[int, ...]) -> str:
 
 def state_bytes(kind: str, width: int) -> float:
     """Bytes of state per trained parameter of `width` bytes: the states have the parameter's dtype."""
-    fixed = {ADAM_8BIT: 2 * BLOCK_STATE, LION_8BIT: BLOCK_STATE, ADAM_4BIT: 2 * BLOCK_STATE_4BIT, SGD: 0.0, PAGED: 0.0}
+    fixed = {
+        modes.ADAM_8BIT: 2 * BLOCK_STATE,
+        modes.LION_8BIT: BLOCK_STATE,
+        modes.ADAM_4BIT: 2 * BLOCK_STATE_4BIT,
+        modes.SGD: 0.0,
+        modes.PAGED: 0.0,
+    }
     if kind in fixed:
         return fixed[kind]
-    states: dict[str, float] = {ADAFACTOR: 4 * ADAFACTOR_ROWS, ONE_STATE: 1}
+    states: dict[str, float] = {modes.ADAFACTOR: 4 * ADAFACTOR_ROWS, modes.ONE_STATE: 1}
     return states.get(kind, 2) * width
 
 
 def step_bytes(kind: str, width: int, trained: int, largest: int) -> int:
     """The temporary bytes of the step: copies of a state with foreach, fp32 work on the largest matrix with Adafactor."""
-    if kind in (ADAM_FOREACH, ADAM_TWICE):
-        return trained * width * (1 if kind == ADAM_FOREACH else 2)
-    if kind == ADAM_LOOP:
+    if kind in (modes.ADAM_FOREACH, modes.ADAM_TWICE):
+        return trained * width * (1 if kind == modes.ADAM_FOREACH else 2)
+    if kind == modes.ADAM_LOOP:
         return 2 * largest * width
-    if kind == ADAFACTOR:
+    if kind == modes.ADAFACTOR:
         return largest * (16 if width == 2 else 12)
     return 0

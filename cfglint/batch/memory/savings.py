@@ -5,20 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 
 from cfglint.batch.memory.estimate import FITS, Estimate, estimate, largest_micro_batch, verdict
-from cfglint.batch.memory.settings import (
-    ADAM_8BIT,
-    ADAM_FUSED,
-    EAGER,
-    FSDP,
-    FUSED,
-    LOSS_FUSED,
-    MASKED,
-    NONE,
-    UNFUSED,
-    ZERO,
-    Settings,
-    Zero,
-)
+from cfglint.batch.memory.settings import ADAM_8BIT, ADAM_FUSED, EAGER, FSDP, FUSED, LOSS_FUSED, MASKED, NONE, UNFUSED, ZERO, Settings, Zero
 from cfglint.batch.memory.shape import Shape
 from cfglint.source.annotations import Callable, Iterator, Sequence
 from cfglint.source.record import Record, changed

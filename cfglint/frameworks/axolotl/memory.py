@@ -7,21 +7,8 @@ cut_cross_entropy. Its full training has not been measured: class C.
 
 from __future__ import annotations
 
-from cfglint.batch.memory.settings import (
-    ALL_LINEAR,
-    BF16,
-    EAGER,
-    FP16,
-    FP32,
-    FUSED,
-    INT8,
-    LOSS_CHUNKED,
-    LOSS_FUSED,
-    NF4_DOUBLE,
-    NONE,
-    Lora,
-    Settings,
-)
+from cfglint.batch.memory import settings as modes
+from cfglint.batch.memory.settings import Lora, Settings
 from cfglint.frameworks.axolotl.config import AxolotlConfig
 from cfglint.frameworks.huggingface.memory import DEFAULT_TARGETS, TrainerMemory
 from cfglint.frameworks.memory.inputs import Inputs, Model
@@ -49,9 +36,9 @@ class AxolotlMemory(TrainerMemory):
 
     def of_framework(self, settings: Settings) -> Settings:
         if self.value("liger_fused_linear_cross_entropy") is True:
-            settings = changed(settings, loss=LOSS_FUSED)
+            settings = changed(settings, loss=modes.LOSS_FUSED)
         elif self.value("cut_cross_entropy") is True:
-            settings = changed(settings, loss=LOSS_CHUNKED)
+            settings = changed(settings, loss=modes.LOSS_CHUNKED)
         return changed(settings, unmeasured=True)
 
     @property
@@ -60,21 +47,21 @@ class AxolotlMemory(TrainerMemory):
 
     def loaded(self) -> str:
         if self.value("bf16") or self.value("bfloat16"):
-            return BF16
-        return FP16 if self.value("fp16") or self.value("float16") else FP32
+            return modes.BF16
+        return modes.FP16 if self.value("fp16") or self.value("float16") else modes.FP32
 
     def autocast(self) -> str | None:
         """Mixed precision, as handed to the Trainer; `bf16: full` has none."""
         if self.value("bf16") == "full":
             return None
         arguments = self.config.arguments
-        return next((name for name in (BF16, FP16) if arguments[name] is True), None)
+        return next((name for name in (modes.BF16, modes.FP16) if arguments[name] is True), None)
 
     def checkpointing(self) -> ConfigValue:
         return bool(self.value("gradient_checkpointing"))
 
     def attention(self) -> str:
-        return EAGER if self.value("eager_attention") is True or self.value("attn_implementation") == "eager" else FUSED
+        return modes.EAGER if self.value("eager_attention") is True or self.value("attn_implementation") == "eager" else modes.FUSED
 
     def liger(self) -> bool:
         return self.value("liger_rms_norm") is True or self.value("liger_glu_activation") is True
@@ -83,14 +70,14 @@ class AxolotlMemory(TrainerMemory):
         if self.value("adapter") not in ("lora", "qlora"):
             return None
         written = self.value("lora_target_modules")
-        targets = (ALL_LINEAR,) if self.value("lora_target_linear") is True else self.targets(written) if written else DEFAULT_TARGETS
+        targets = (modes.ALL_LINEAR,) if self.value("lora_target_linear") is True else self.targets(written) if written else DEFAULT_TARGETS
         return self.adapters(self.value("lora_r"), targets, self.value("lora_dropout"), self.value("lora_modules_to_save"))
 
     def quantization(self) -> str:
         """The quantization; 4-bit is double-quantised nf4."""
         if self.value("load_in_4bit") is True:
-            return NF4_DOUBLE
-        return INT8 if self.value("load_in_8bit") is True else NONE
+            return modes.NF4_DOUBLE
+        return modes.INT8 if self.value("load_in_8bit") is True else modes.NONE
 
     def prepares_quantized(self) -> bool:
         """Return false: norms and embeddings go back to the 16-bit dtype."""

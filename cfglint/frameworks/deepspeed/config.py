@@ -7,19 +7,8 @@ from cfglint.findings.rule import Rule
 from cfglint.findings.setting import OVERRIDE, Setting
 from cfglint.findings.vocabulary import Stage
 from cfglint.frameworks.base import Config
-from cfglint.frameworks.deepspeed import FRAMEWORK
-from cfglint.frameworks.deepspeed.models import (
-    BF16,
-    FP16,
-    KEY_HISTORY,
-    MONITOR,
-    MONITORS,
-    SECTIONS,
-    THROUGHPUT,
-    ModelSection,
-    PydanticModel,
-    read_section,
-)
+from cfglint.frameworks.deepspeed import FRAMEWORK, models
+from cfglint.frameworks.deepspeed.models import ModelSection, PydanticModel
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.releases.history import DEFAULT
 from cfglint.frameworks.releases.versions import Version
@@ -95,7 +84,7 @@ class DeepSpeedConfig(Config):
 
     def looks_up(self, *path: str) -> bool:
         """Whether the target release has a key, among those that DeepSpeed looks up one by one."""
-        return path[-1] in KEY_HISTORY.fields(".".join(path[:-1]), self._version)
+        return path[-1] in models.KEY_HISTORY.fields(".".join(path[:-1]), self._version)
 
     def reads(self, key: str) -> bool:
         from cfglint.frameworks.validation.schema import load
@@ -138,17 +127,19 @@ class DeepSpeedConfig(Config):
         if name not in self._sections:
             raw: Operand = self.values.get(self.section_key(name), {})
             if name == "monitor":
-                raw = {key: self.values[key] for key in MONITORS if key in self.values and self.looks_up(key)}
+                raw = {key: self.values[key] for key in models.MONITORS if key in self.values and self.looks_up(key)}
             elif name == "throughput":
                 raw = self.get("timers", "throughput", default={})
             elif name == "zero_optimization" and isinstance(raw, bool):  # zero/config.py:57-66
                 buckets = self.values.get("allgather_size", 500_000_000)
                 raw = {"stage": 1, "allgather_bucket_size": buckets} if raw else {"stage": 0}
-            model = {"monitor": MONITOR, "throughput": THROUGHPUT}.get(name) or SECTIONS[name]
-            if model in (FP16, BF16) and not model.is_in(self.version):
+            model = {"monitor": models.MONITOR, "throughput": models.THROUGHPUT}.get(name) or models.SECTIONS[name]
+            if model in (models.FP16, models.BF16) and not model.is_in(self.version):
                 self._sections[name] = lenient(model, raw, self.open, self.version)
             else:
-                self._sections[name] = read_section(model, raw if isinstance(raw, dict) and model.is_in(self.version) else {}, self.version)
+                self._sections[name] = models.read_section(
+                    model, raw if isinstance(raw, dict) and model.is_in(self.version) else {}, self.version
+                )
         return self._sections[name]
 
     def section_key(self, name: str) -> str:
@@ -272,7 +263,7 @@ def lenient(model: PydanticModel, raw: object, is_open: bool, version: Version) 
     if is_open:
         given = {name: value for name, value in given.items() if value != "auto"}
     section.values = {name: field.default_at(()) for name, field in model.fields.items()}
-    section.values.update({name: given.get(name, row[DEFAULT]) for name, row in KEY_HISTORY.fields(model.name, version).items()})
+    section.values.update({name: given.get(name, row[DEFAULT]) for name, row in models.KEY_HISTORY.fields(model.name, version).items()})
     section.given = {name: name for name in given}
     if not section.values["enabled"] and "fp16_master_weights_and_grads" in section.values:
         section.values["fp16_master_weights_and_grads"] = False  # looked up only with fp16 (0.16.9, runtime/config.py:180)

@@ -6,29 +6,16 @@ Source: gpt-neox 2026-05 megatron/neox_arguments/neox_args.py, megatron/model/tr
 
 from __future__ import annotations
 
-from cfglint.batch.memory.settings import (
-    ADAM_FUSED,
-    BF16,
-    EAGER,
-    FP16,
-    FP32,
-    FUSED,
-    LOSS_IN_PLACE,
-    LOSS_MEGATRON,
-    ONE_STATE,
-    SGD,
-    ZERO,
-    Settings,
-    Zero,
-)
+from cfglint.batch.memory import settings as modes
+from cfglint.batch.memory.settings import Settings, Zero
 from cfglint.batch.memory.shape import Shape, ceiling
 from cfglint.frameworks.memory.inputs import Inputs, Model
 from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.sizes import GATED, widths
 
 VOCABULARY = 50257  # of the GPT-2 tokenizer; the real one comes from the tokenizer's files
-PRECISIONS = {"fp16": FP16, "bfloat16": BF16, "fp32": FP32}
-OPTIMIZERS = {"sgd": SGD, "lion": ONE_STATE, "sm3": ONE_STATE}
+PRECISIONS = {"fp16": modes.FP16, "bfloat16": modes.BF16, "fp32": modes.FP32}
+OPTIMIZERS = {"sgd": modes.SGD, "lion": modes.ONE_STATE, "sm3": modes.ONE_STATE}
 SIZES = ("hidden_size", "num_layers", "num_attention_heads")
 
 
@@ -98,14 +85,14 @@ def inputs(config: NeoXConfig, model: Model) -> Inputs | None:
         micro_batch=positive(micro) or 1,
         sequence=sequence or 1,
         loaded=precision,
-        autocast=None if precision == FP32 else precision,
+        autocast=None if precision == modes.FP32 else precision,
         checkpointing=config.argument("checkpoint_activations") is True,
         checkpoint_layers=positive(config.argument("checkpoint_num_layers")) or 1,
-        attention=FUSED if flash else EAGER,
-        optimizer=OPTIMIZERS.get(config.derived.optimizer_name, ADAM_FUSED),
-        loss=LOSS_IN_PLACE if config.argument("fp16_lm_cross_entropy") else LOSS_MEGATRON,
+        attention=modes.FUSED if flash else modes.EAGER,
+        optimizer=OPTIMIZERS.get(config.derived.optimizer_name, modes.ADAM_FUSED),
+        loss=modes.LOSS_IN_PLACE if config.argument("fp16_lm_cross_entropy") else modes.LOSS_MEGATRON,
         accumulation=positive(accumulation) or 1,
-        strategy=ZERO,
+        strategy=modes.ZERO,
         zero=zero(config),
         ranks=positive(ranks) or 1,
         tensor_parallel=max(layout.tensor_parallel, 1),

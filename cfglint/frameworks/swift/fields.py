@@ -20,10 +20,7 @@ COMMON = "sft"  # the section with the fields of all commands
 MODELS, TEMPLATES, FILES = "model types", "templates", "files"
 LIST = "list:"
 # The types of fields as argparse has them.
-WIDER = {
-    **dict.fromkeys(("choice", "dict|str", "str|bool", "str|list", "ParallelismConfig"), "str"),
-    "list": "list:str",
-}
+WIDER = {**dict.fromkeys(("choice", "dict|str", "str|bool", "str|list", "ParallelismConfig"), "str"), "list": "list:str"}
 Arguments = dict[str, Option]
 
 

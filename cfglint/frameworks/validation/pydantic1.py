@@ -7,18 +7,7 @@ to integers, numbers are accepted as strings, but an enumeration is looked up by
 from __future__ import annotations
 
 from cfglint.frameworks.validation import pydantic
-from cfglint.frameworks.validation.pydantic import (
-    BOOLEAN,
-    CHOICE,
-    INTEGER,
-    NUMBER,
-    Invalid,
-    Loader,
-    Path,
-    Reading,
-    exactly,
-    is_simple,
-)
+from cfglint.frameworks.validation.pydantic import BOOLEAN, CHOICE, INTEGER, NUMBER, Invalid, Loader, Path, Reading, exactly, is_simple
 from cfglint.source.annotations import Any, Callable, ConfigMapping, Operand
 
 

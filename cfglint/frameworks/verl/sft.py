@@ -65,12 +65,7 @@ class SftConfig(VerlConfig):
 
     has_rollout = False
     own_size = None  # the launcher starts the processes
-    parts = {
-        "batch": "verl.sft.batch",
-        "numbers": "verl.sft.numbers",
-        "choose_sizes": "verl.sft.choose",
-        "account": "verl.sft.account",
-    }
+    parts = {"batch": "verl.sft.batch", "numbers": "verl.sft.numbers", "choose_sizes": "verl.sft.choose", "account": "verl.sft.account"}
 
     def failed(self) -> list[Refusal]:
         return [*checks(SftSizes(self))] if self.values else []

@@ -10,18 +10,7 @@ from cfglint.findings.releases import Releases
 from cfglint.findings.remedy import set_key, set_one
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import OVERRIDE
-from cfglint.frameworks.accelerate import KIND
-from cfglint.frameworks.accelerate.checks import (
-    ACCELERATOR,
-    FILE_AND_KEYS,
-    OF_ARGUMENTS,
-    OF_PLUGINS,
-    OF_SIZES,
-    PARALLELISM,
-    PLUGIN,
-    WITHOUT_SIZE,
-    engine_of,
-)
+from cfglint.frameworks.accelerate import KIND, checks
 from cfglint.frameworks.accelerate.config import AXES, AccelerateConfig
 from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.remedies import remove, replace
@@ -32,14 +21,14 @@ MESH = "Mesh"
 CHECKS_SHARDS = Releases((1, 15, 0))  # FSDP without an axis to shard over is refused
 
 
-@rule(OF_SIZES)
+@rule(checks.OF_SIZES)
 def invalid_parallelism_sizes(config: AccelerateConfig) -> Iterator[Finding]:
-    refusals = [refusal for refusal in config.refusals if refusal.kind == OF_SIZES]
-    if built := [refusal for refusal in refusals if not any(name.startswith(ACCELERATOR) for name in refusal.read)]:
+    refusals = [refusal for refusal in config.refusals if refusal.kind == checks.OF_SIZES]
+    if built := [refusal for refusal in refusals if not any(name.startswith(checks.ACCELERATOR) for name in refusal.read)]:
         yield from (finding(config, refusal) for refusal in built)
         return
     # the launcher passes the sizes on where the rows make a plugin of them: for DeepSpeed before 1.12 it does not
-    name, functions = f"{engine_of(config)}:{PARALLELISM}", table_of(KIND).functions(PLUGIN, config.version)
+    name, functions = f"{checks.engine_of(config)}:{checks.PARALLELISM}", table_of(KIND).functions(checks.PLUGIN, config.version)
     is_passed = config.local and config.section("parallelism_config") and any(function.name == name for function in functions)
     misfit = misfit_of(config) if is_passed and None not in (config.axis(name) for name in AXES) else None
     if misfit is None:
@@ -92,20 +81,20 @@ SECTIONS = {"fsdp_config": "fsdp", "deepspeed_config": "deepspeed"}  # block -> 
 def refused(config: AccelerateConfig, page: str) -> Iterator[Finding]:
     for refusal in config.refusals:
         if refusal.kind == page:
-            yield from file_and_keys(config, refusal) if page == FILE_AND_KEYS else [finding(config, refusal)]
+            yield from file_and_keys(config, refusal) if page == checks.FILE_AND_KEYS else [finding(config, refusal)]
 
 
 def finding(config: AccelerateConfig, refusal: Refusal) -> Finding:
     first, *others = (config.setting(*path) for path in refusal.paths)
     key, fix, remedy, trainer = first.path[-1], None, refusal.help_for(config.values), config.trainer
-    if refusal.kind in OF_ARGUMENTS.values() and first.value is False:
+    if refusal.kind in checks.OF_ARGUMENTS.values() and first.value is False:
         refusal.message = f"`{key}` is {first.spelled}, which is the boolean false in YAML, not a string"
         fix = replace(first, "no", "quote it")
     elif "invalid truth value" in refusal.exception:
         refusal.message, remedy = f"`{key}` is {first.spelled}, not a boolean", set_one(first.name, ("true", "false"))
     own = SECTIONS.get(str(first.path[0]))
     makes_plugin = trainer is not None and not (own and trainer.get(own))  # a Trainer is in the run that makes the plugin of the file
-    related, doubts = [other for other in others if other.written], () if refusal.kind != OF_PLUGINS or makes_plugin else (PROGRAM,)
+    related, doubts = [other for other in others if other.written], () if refusal.kind != checks.OF_PLUGINS or makes_plugin else (PROGRAM,)
     found = Finding(first, refusal.message, related, exception=refusal.exception, fails_at=refusal.fails_at, depends_on=doubts, fix=fix)
     found.help = None if fix else remedy
     return found
@@ -127,10 +116,10 @@ def file_and_keys(config: AccelerateConfig, refusal: Refusal) -> Iterator[Findin
         yield Finding(setting, message, related=(file,) if file else (), exception=refusal.exception, on_key=True, fix=fix)
 
 
-@rule(WITHOUT_SIZE)
+@rule(checks.WITHOUT_SIZE)
 def size_based_wrap_without_size(config: AccelerateConfig) -> Iterator[Finding]:
     for refusal in config.refusals:
-        if refusal.kind == WITHOUT_SIZE:
+        if refusal.kind == checks.WITHOUT_SIZE:
             text = "`SIZE_BASED_WRAP` requires `fsdp_min_num_params`"
             setting = config.setting(*refusal.paths[0])
             yield Finding(setting, text, exception=refusal.exception, help=set_key("fsdp_config.fsdp_min_num_params", 100000000))

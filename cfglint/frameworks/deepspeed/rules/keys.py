@@ -9,21 +9,10 @@ from cfglint.findings.remedy import Remedy, remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import Setting
 from cfglint.findings.wording import spelled
+from cfglint.frameworks.deepspeed import models
 from cfglint.frameworks.deepspeed._tables import IGNORING, MODELS, MODULES, REMOVED
 from cfglint.frameworks.deepspeed.batch import MESH_SINCE
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
-from cfglint.frameworks.deepspeed.models import (
-    EARLY,
-    ESCAPED,
-    KEY_HISTORY,
-    MODEL_HISTORY,
-    MONITORS,
-    REPLACEMENTS,
-    SECTIONS,
-    TWICE,
-    model_of,
-    set_twice,
-)
 from cfglint.frameworks.deepspeed.rules.checks import refused
 from cfglint.frameworks.releases.history import SINCE
 from cfglint.frameworks.releases.versions import Version, dotted
@@ -81,8 +70,8 @@ def key_of_later_release(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 def comes_later(section: tuple[str, ...], key: str, version: Version) -> Version:
     """The first later release that looks a key up, if this one does not; else ()."""
-    rows = KEY_HISTORY.names(".".join(section)).get(key, ())
-    if key in KEY_HISTORY.fields(".".join(section), version):
+    rows = models.KEY_HISTORY.names(".".join(section)).get(key, ())
+    if key in models.KEY_HISTORY.fields(".".join(section), version):
         return ()
     return next((row[SINCE] for row in rows if row[SINCE] > version), ())
 
@@ -92,28 +81,28 @@ def unknown_section_key(config: DeepSpeedConfig) -> Iterator[Finding]:
     for name in given_sections(config):
         for fault in config.section(name).faults:
             removal = REMOVED.get((name, *map(str, fault.path)))
-            if fault.kind in (UNKNOWN, EARLY, TWICE) and not (removal and config.version >= removal[0]):
+            if fault.kind in (UNKNOWN, models.EARLY, models.TWICE) and not (removal and config.version >= removal[0]):
                 yield unknown(config, name, config.at(name, *fault.path), fault)
 
 
 def given_sections(config: DeepSpeedConfig) -> list[str]:
     values = config.values
-    others = {"bf16": "bfloat16" in values and "bf16" not in values, "monitor": any(key in values for key in MONITORS)}
+    others = {"bf16": "bfloat16" in values and "bf16" not in values, "monitor": any(key in values for key in models.MONITORS)}
     others["throughput"] = "timers" in values
-    return [*(name for name in SECTIONS if name in values), *(name for name, is_given in others.items() if is_given)]
+    return [*(name for name in models.SECTIONS if name in values), *(name for name, is_given in others.items() if is_given)]
 
 
 def unknown(config: DeepSpeedConfig, name: str, setting: Setting, fault: Invalid) -> Finding:
-    if fault.kind == EARLY:
+    if fault.kind == models.EARLY:
         from cfglint.frameworks.validation.schema import load
 
         known = load("deepspeed").lookup(tuple(str(step) for step in setting.path))
         text = f"`{setting.name}` is not supported by DeepSpeed {dotted(config.version)}"
         upgrade = (remove_key(setting.name) | f"use DeepSpeed {known.since} or later") if known is not None and known.since else None
         return Finding(setting, text, exception=fault.exception, help=upgrade, on_key=True)
-    if fault.kind == TWICE:
+    if fault.kind == models.TWICE:
         fix = remove(setting, f"remove `{setting.path[-1]}`")
-        return Finding(setting, set_twice(setting), exception=fault.exception, fix=fix, on_key=True)
+        return Finding(setting, models.set_twice(setting), exception=fault.exception, fix=fix, on_key=True)
     hint, fix = nearest(config, setting)
     section = ".".join(str(step) for step in setting.path[:-1]) or name
     text = f"unknown key `{setting.path[-1]}` in `{section}`{hint}"
@@ -136,7 +125,7 @@ def nearest(config: DeepSpeedConfig, setting: Setting) -> tuple[str, Fix | None]
         for candidate in schema.nearest(section, key)
         if (known := schema.lookup(candidate.path)) is not None and known.known_to(config.version)
     ]
-    names = model_of(name).known_names(config.version) if not candidates and name in MODEL_HISTORY.sections else []
+    names = models.model_of(name).known_names(config.version) if not candidates and name in models.MODEL_HISTORY.sections else []
     candidate = next(iter(candidates or near(key, [((*section, each), spelled(each)) for each in names])), None)
     if candidate is None:
         return "", None
@@ -157,7 +146,7 @@ def nearest(config: DeepSpeedConfig, setting: Setting) -> tuple[str, Fix | None]
 
 @rule("KEY103")
 def deprecated_with_replacement(config: DeepSpeedConfig) -> Iterator[Finding]:
-    for old, new in REPLACEMENTS.items():
+    for old, new in models.REPLACEMENTS.items():
         if old in config.zero.given and new in config.zero.given:
             setting = config.at("zero_optimization", old)
             text = f"deprecated `{old}` is set together with its replacement `{new}`"
@@ -168,7 +157,7 @@ def deprecated_with_replacement(config: DeepSpeedConfig) -> Iterator[Finding]:
 @rule("KEY104")
 def deprecated_key(config: DeepSpeedConfig) -> Iterator[Finding]:
     given = config.zero.given
-    for old, new in {"cpu_offload_use_pin_memory": "", **REPLACEMENTS}.items():
+    for old, new in {"cpu_offload_use_pin_memory": "", **models.REPLACEMENTS}.items():
         if old not in given or new in given:
             continue
         setting, severity, note = config.at("zero_optimization", old), None, "it still works"
@@ -211,13 +200,13 @@ def ignored_key(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 def ignored_keys(values: ConfigMapping, version: Version) -> Iterator[tuple[str, ...]]:
     """The paths of the keys that no release from this one on looks up or refuses, in sections that are not models."""
-    for name in (*IGNORING, *(each for each in FORMERLY_IGNORING if KEY_HISTORY.fields(each, version))):
+    for name in (*IGNORING, *(each for each in FORMERLY_IGNORING if models.KEY_HISTORY.fields(each, version))):
         path = tuple(name.split(".")) if name else ()
         section: ConfigValue = values
         for step in path:
             section = section.get(step) if isinstance(section, dict) else None
         if isinstance(section, dict):
-            known = KEY_HISTORY.fields(name, version)
+            known = models.KEY_HISTORY.fields(name, version)
             others = (str(key) for key in section if key not in known)
             yield from ((*path, key) for key in others if (*path, key) not in REMOVED and not comes_later(path, key, version))
 
@@ -293,12 +282,12 @@ def section_not_an_object(config: DeepSpeedConfig) -> Iterator[Finding]:
         yield no_mapping(config, "timers", f"TypeError: {type(timers).__name__} indices must be integers, not 'str'")
     elif not isinstance(timers, (str, list, dict)):
         yield no_mapping(config, "timers", f"TypeError: argument of type '{type(timers).__name__}' is not iterable")
-    yield from faults(config, ESCAPED)
+    yield from faults(config, models.ESCAPED)
 
 
 def unpacking(config: DeepSpeedConfig, section: str, value: object) -> str:
     """The error that `Model(**value)` raises; before there was a model, that of the first look-up of a key."""
-    if not MODEL_HISTORY.has_section(section, config.version):
+    if not models.MODEL_HISTORY.has_section(section, config.version):
         return not_attribute(value, "get")
     title = MODELS[section][0]
     module = next(name for since, name in reversed(MODULES[title]) if since <= config.version)

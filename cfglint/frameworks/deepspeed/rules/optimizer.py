@@ -5,20 +5,9 @@ from __future__ import annotations
 from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import spelled
+from cfglint.frameworks.deepspeed import optimizers
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
-from cfglint.frameworks.deepspeed.optimizers import (
-    ABOVE_ZERO,
-    NO_AMSGRAD,
-    NOT_NEGATIVE,
-    ONE_BIT,
-    ONE_BIT_REMOVED,
-    OWN,
-    READS_BETAS,
-    TORCH,
-    WARMUPS,
-    Optimizer,
-    has_own,
-)
+from cfglint.frameworks.deepspeed.optimizers import Optimizer
 from cfglint.frameworks.releases.versions import dotted
 from cfglint.frameworks.remedies import choice, mistyped, move, raised_by, remove, replace
 from cfglint.source.annotations import ConfigMapping, Iterator
@@ -42,8 +31,8 @@ def unknown_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
     elif meant:
         text += ", which is unknown: names of torch.optim are case-sensitive"
         fix = replace(setting, meant, f"write {meant}")
-    elif optimizer.name.lower() in ONE_BIT:
-        text += f", which was removed in DeepSpeed {dotted(ONE_BIT_REMOVED)}"
+    elif optimizer.name.lower() in optimizers.ONE_BIT:
+        text += f", which was removed in DeepSpeed {dotted(optimizers.ONE_BIT_REMOVED)}"
         remedy = set_key("optimizer.type", "AdamW")
         for key in optimizer.arguments:
             if key not in SHARED_WITH_ADAMW:
@@ -101,15 +90,15 @@ def invalid_optimizer_parameter(config: DeepSpeedConfig) -> Iterator[Finding]:
 def refused_values(optimizer: Optimizer) -> Iterator[tuple[str, str]]:
     """(parameter, exception) for the values that the class itself checks."""
     arguments, name = optimizer.arguments, optimizer.class_name
-    if name in NO_AMSGRAD and arguments.get("amsgrad"):
+    if name in optimizers.NO_AMSGRAD and arguments.get("amsgrad"):
         yield "amsgrad", f"RuntimeError: {name} does not support the AMSGrad variant."
     if name == "MuonWithAuxAdam" and arguments.get("ns_method", "gram") not in ("gram", "standard"):
         yield "ns_method", f"AssertionError: ns_method must be one of {{'standard', 'gram'}}, got {arguments['ns_method']}"
-    for key in (*NOT_NEGATIVE.get(name, "").split(), *ABOVE_ZERO.get(name, "").split()):
+    for key in (*optimizers.NOT_NEGATIVE.get(name, "").split(), *optimizers.ABOVE_ZERO.get(name, "").split()):
         value = arguments.get(key, 1)
         if not isinstance(value, (int, float)):
             yield key, f"TypeError: '<=' not supported between instances of 'float' and '{type(value).__name__}'"
-        elif not (value > 0 or (value == 0 and name not in ABOVE_ZERO)):
+        elif not (value > 0 or (value == 0 and name not in optimizers.ABOVE_ZERO)):
             title = {"lr": "learning rate", "eps": "epsilon value"}.get(key, f"{key} value")
             yield key, f"ValueError: Invalid {title}: {value}"
     if name == "SGD" and arguments.get("nesterov") and (not arguments.get("momentum", 0) or arguments.get("dampening", 0)):
@@ -119,7 +108,7 @@ def refused_values(optimizer: Optimizer) -> Iterator[tuple[str, str]]:
     rho = arguments.get("rho")
     if name == "Adadelta" and isinstance(rho, (int, float)) and rho > 1:
         yield "rho", f"ValueError: Invalid rho value: {rho}"
-    if name in READS_BETAS and "betas" in arguments:
+    if name in optimizers.READS_BETAS and "betas" in arguments:
         raised = two_betas(arguments["betas"], compared=name not in (*FILLED, "DeepSpeedCPULion"), floats=name in ("Adam", "AdamW"))
         if raised:
             yield "betas", raised
@@ -172,11 +161,11 @@ def unknown_scheduler(config: DeepSpeedConfig) -> Iterator[Finding]:
         raised, remedy = "TypeError: attribute name must be string", set_key("scheduler.type", "WarmupLR") | "another scheduler"
         yield mistyped(setting, "a string", raised, remedy)
         return
-    if has_own(name, config.version) or name in TORCH:
+    if optimizers.has_own(name, config.version) or name in optimizers.TORCH:
         return
     raised = f"AssertionError: DeepSpeed does not recognize LR scheduler {name}"
-    own = [each for each in OWN if has_own(each, config.version)]
-    meant = next((known for known in (*own, *TORCH) if known.lower() == name.lower()), None)
+    own = [each for each in optimizers.OWN if optimizers.has_own(each, config.version)]
+    meant = next((known for known in (*own, *optimizers.TORCH) if known.lower() == name.lower()), None)
     if meant is None:
         text = f"`scheduler.type` is {spelled(name)}, which neither DeepSpeed nor torch has"
         yield Finding(setting, text, exception=raised, help=choice("scheduler.type", name, own))
@@ -252,7 +241,7 @@ def refused_by_scheduler(config: DeepSpeedConfig, name: str, params: ConfigMappi
         wrong = [key for key, value in (("warmup_max_lr", high), ("warmup_min_lr", low)) if not isinstance(value, (int, float))]
         if wrong and not isinstance(low, list) and not isinstance(high, list):
             yield wrong[0], f"TypeError: unsupported operand type(s) for -: '{type(high).__name__}' and '{type(low).__name__}'"
-    if name in WARMUPS:
+    if name in optimizers.WARMUPS:
         if isinstance(params.get("warmup_type"), (list, dict)):
             yield "warmup_type", f"TypeError: unhashable type: '{type(params['warmup_type']).__name__}'"
         total = params.get("total_num_steps", 0)
@@ -283,7 +272,7 @@ def scheduler_without_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
 @rule("STP105")
 def warmup_longer_than_total_steps(config: DeepSpeedConfig) -> Iterator[Finding]:
     scheduler = config.scheduler
-    if scheduler is None or scheduler.name not in WARMUPS or not isinstance(scheduler.params, dict):
+    if scheduler is None or scheduler.name not in optimizers.WARMUPS or not isinstance(scheduler.params, dict):
         return
     total, steps = scheduler.params.get("total_num_steps"), scheduler.params.get("warmup_num_steps", 1000)
     if isinstance(total, (int, float)) and isinstance(steps, int) and 0 < total < max(2, steps):
@@ -297,7 +286,7 @@ def warmup_longer_than_total_steps(config: DeepSpeedConfig) -> Iterator[Finding]
 @rule("STP106")
 def unknown_warmup_type(config: DeepSpeedConfig) -> Iterator[Finding]:
     scheduler = config.scheduler
-    if scheduler is None or scheduler.name not in WARMUPS or not isinstance(scheduler.params, dict):
+    if scheduler is None or scheduler.name not in optimizers.WARMUPS or not isinstance(scheduler.params, dict):
         return
     value = scheduler.params.get("warmup_type", "log")
     if value not in ("log", "linear") and not (value == "auto" and config.open):

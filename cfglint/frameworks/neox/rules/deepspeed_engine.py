@@ -5,17 +5,8 @@ from __future__ import annotations
 from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import Setting
-from cfglint.frameworks.deepspeed.models import (
-    EARLY,
-    MONITOR,
-    MONITORS,
-    REPLACEMENTS,
-    SECTIONS,
-    TWICE,
-    ModelSection,
-    read_section,
-    set_twice,
-)
+from cfglint.frameworks.deepspeed import models
+from cfglint.frameworks.deepspeed.models import ModelSection
 from cfglint.frameworks.neox.batch import ACCUMULATION, MICRO, TOTAL
 from cfglint.frameworks.neox.config import NeoXConfig, switched_on
 from cfglint.frameworks.neox.fields import describe
@@ -61,7 +52,7 @@ def invalid_deepspeed_section(config: NeoXConfig) -> Iterator[Finding]:
         read, faults = read_as_deepspeed(name, section)
         for path, fault in faults:
             setting = engine_setting(config, *path)
-            if fault.kind in (UNKNOWN, EARLY, TWICE):
+            if fault.kind in (UNKNOWN, models.EARLY, models.TWICE):
                 yield _unknown_key(setting, section, path, fault)
             else:
                 if tuned and isinstance(setting.value, list) and config.other_parsers:
@@ -69,7 +60,7 @@ def invalid_deepspeed_section(config: NeoXConfig) -> Iterator[Finding]:
                 remedy = None if isinstance(setting.value, dict) else remove_key(setting.name, " for the default")
                 yield Finding(setting, fault.explained(setting, setting.name or name), exception=fault.exception, help=remedy)
         if name == "zero_optimization":
-            for old, new in REPLACEMENTS.items():  # set together (runtime/config_utils.py:86-88)
+            for old, new in models.REPLACEMENTS.items():  # set together (runtime/config_utils.py:86-88)
                 if old in read.given and new in read.given:
                     text = f"deprecated `{old}` is set together with its replacement `{new}`"
                     raised = f"AssertionError: Cannot provide deprecated parameter '{old}' and replacing parameter '{new}' together"
@@ -79,18 +70,22 @@ def invalid_deepspeed_section(config: NeoXConfig) -> Iterator[Finding]:
 
 def read_as_deepspeed(name: str, section: ConfigMapping) -> tuple[ModelSection, list[tuple[tuple[str, ...], Invalid]]]:
     """A section as its model holds it, and the errors, each with its path, which begins with the name of the section."""
-    is_monitor = name in MONITORS
-    read = read_section(MONITOR, {name: section}, DEEPSPEED) if is_monitor else read_section(SECTIONS[name], section, DEEPSPEED)
+    is_monitor = name in models.MONITORS
+    read = (
+        models.read_section(models.MONITOR, {name: section}, DEEPSPEED)
+        if is_monitor
+        else models.read_section(models.SECTIONS[name], section, DEEPSPEED)
+    )
     start = () if is_monitor else (name,)
     return read, [((*start, *map(str, fault.path)), fault) for fault in read.faults]
 
 
 def _unknown_key(setting: Setting, section: ConfigMapping, path: tuple[str, ...], fault: Invalid) -> Finding:
     """The finding for a key that a model forbids, with the known key that is most similar to it."""
-    near, safe = (None, False) if fault.kind == TWICE else _nearest(path, section)
+    near, safe = (None, False) if fault.kind == models.TWICE else _nearest(path, section)
     message = f"unknown key `{path[-1]}` in `{path[-2]}`" + (f"; did you mean `{near}`?" if near else "")
-    if fault.kind == TWICE:
-        message = set_twice(setting)
+    if fault.kind == models.TWICE:
+        message = models.set_twice(setting)
     fix = rename(setting, near, f"rename to `{near}`", safe) if near else None
     return Finding(setting, message, exception=fault.exception, fix=fix, on_key=True, help=None if fix else remove_key(setting.name))
 
@@ -99,7 +94,7 @@ def _nearest(path: tuple[str, ...], section: ConfigMapping) -> tuple[str | None,
     """The key of the section that is most similar, if only one is and it is not set, and whether it is a single typo away."""
     if len(path) != 2:
         return None, False
-    model = SECTIONS.get(path[0]) or MONITOR.fields[path[0]].model
+    model = models.SECTIONS.get(path[0]) or models.MONITOR.fields[path[0]].model
     names = model.known_names(DEEPSPEED) if model else ()
     candidates = near(path[1], names_of(names))
     is_alone = bool(candidates) and [candidate.distance for candidate in candidates].count(candidates[0].distance) == 1
