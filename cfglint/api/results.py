@@ -13,7 +13,7 @@ from cfglint.report import changes, fixes, html, json, plans, render, render_acc
 from cfglint.report.summary import banner_entry, failure_entry
 from cfglint.review.compare import Comparison
 from cfglint.review.left_out import NotCompared
-from cfglint.rewrite.apply_fixes import AppliedFixes, Skipped, write_texts
+from cfglint.rewrite.apply_fixes import AppliedFixes, Skipped, writes_of
 from cfglint.rewrite.retarget import Need, Retarget
 from cfglint.rewrite.value_change import ValueChange
 from cfglint.run.checked import CheckedRun
@@ -131,7 +131,9 @@ class FixResult:
 
     def write(self) -> list[str]:
         """Write the new contents, all or none, and return their paths; raises FileProblem if a file has changed since it was read."""
-        return write_texts(self._documents, self.texts)
+        writes = writes_of(self._documents, self.texts)
+        writing.write_all(writes)
+        return [write.path for write in writes]
 
     def to_dicts(self) -> list[ValueChangeEntry]:
         """The changed values as rows: file, key, before, after."""

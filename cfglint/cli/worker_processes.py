@@ -7,7 +7,7 @@ import os
 import time
 from typing import TypeVar
 
-from cfglint.source.annotations import Any, Callable, Iterator, NoReturn
+from cfglint.source.annotations import Any, Callable, Iterator
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -105,7 +105,17 @@ class Worker:
         if not self.child:
             os.close(self.pipe)
             os.close(numbers)  # else they would never end
-            work_loop(work, blocks, waiting, into)
+            try:
+                import pickle
+
+                enlarge_buffer(into)
+                with open(into, "wb") as pipe:
+                    for number in taken(waiting):
+                        pickle.dump((number, work(blocks[number])), pipe, pickle.HIGHEST_PROTOCOL)
+                        pipe.flush()
+            except BaseException:  # the same error occurs again when the blocks are repeated in the main process
+                os._exit(1)
+            os._exit(0)
         os.close(into)
         os.set_blocking(self.pipe, False)
 
@@ -132,21 +142,6 @@ class Worker:
         while text.tell() < len(text.getbuffer()):
             found.update([pickle.load(text)])
         return found
-
-
-def work_loop(work: Work[Task, Result], blocks: list[list[Task]], waiting: int, into: int) -> NoReturn:
-    """Process blocks, send the results one by one, and end the process."""
-    try:
-        import pickle
-
-        enlarge_buffer(into)
-        with open(into, "wb") as pipe:
-            for number in taken(waiting):
-                pickle.dump((number, work(blocks[number])), pipe, pickle.HIGHEST_PROTOCOL)
-                pipe.flush()
-    except BaseException:  # the same error occurs again when the blocks are repeated in the main process
-        os._exit(1)
-    os._exit(0)
 
 
 def enlarge_buffer(pipe: int) -> None:

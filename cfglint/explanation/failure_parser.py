@@ -438,8 +438,11 @@ def take_signs(events: Events, number: int, rank: int | None, text: str) -> None
         match = pattern.search(text)
         if match:
             kept.append((number, float(match.group(1))))
-    if "verflow" in text or "OVERFLOW" in text:
-        take_overflow(events, number, text)
+    if ("verflow" in text or "OVERFLOW" in text) and OVERFLOW.search(text):  # of fp16, with the loss scale that follows
+        events.overflows.append(number)
+        scale = SCALE.search(text)
+        if scale:
+            events.scales.append(float(scale.group(1)))
     if events.asserted is None and (checked := OF_KERNEL.search(text) if "block: [" in text else None):
         events.asserted = number, checked.group(1)
     if events.warned is None and NCCL_WARNING in text:
@@ -473,15 +476,6 @@ def take_signs(events: Events, number: int, rank: int | None, text: str) -> None
     named = NAMED_RANK.match(text) if "rank" in text else None
     if named:
         events.named = number, int(named.group(1))
-
-
-def take_overflow(events: Events, number: int, text: str) -> None:
-    """Take a line about an overflow of fp16, with the loss scale that follows."""
-    if OVERFLOW.search(text):
-        events.overflows.append(number)
-        scale = SCALE.search(text)
-        if scale:
-            events.scales.append(float(scale.group(1)))
 
 
 def take_timeout(events: Events, number: int, rank: int | None, text: str) -> None:

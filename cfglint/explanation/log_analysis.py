@@ -9,7 +9,7 @@ from __future__ import annotations
 from cfglint.batch import steps
 from cfglint.explanation.failures import Failure
 from cfglint.explanation.log_parser import HUGGINGFACE, NEOX, TrainingBanner
-from cfglint.findings.wording import counted
+from cfglint.findings.wording import amount, counted
 from cfglint.frameworks import framework
 from cfglint.frameworks.releases.versions import parse_version
 from cfglint.source.annotations import Callable, Iterator
@@ -148,7 +148,12 @@ def find_releases(found: LogExplanation) -> None:
         found.note = unexplained_note(found)
     if banner.paddle:
         found.note += "; the line has the format of PaddleNLP's trainer, which uses the same arithmetic"
-    check_release(found)
+    release = found.banner.release
+    if not release or not found.consistent_with:
+        return
+    era = steps.CEIL_RELEASES if parse_version(release) >= steps.REST_COUNTED else steps.FLOOR_RELEASES
+    agrees = "which agrees" if era in found.consistent_with else "which does NOT agree"
+    found.note += f"; the log names transformers {release}, {agrees}"
 
 
 def implied_batch(banner: TrainingBanner) -> str:
@@ -219,7 +224,7 @@ def explain_by_limit(found: LogExplanation) -> bool:
     found.steps_per_epoch = found.steps_per_epoch or updates(found.consistent_with, batches, accumulation)
     totals = " or ".join(f"{each:,}" for each in totals_of(epochs, batches, accumulation))
     cause = "max_steps is set" if banner.max_steps_given else "max_steps, or a fraction of an epoch"
-    found.note = f"{cause}: {count(epochs, 'complete epoch')} would take {totals} steps"
+    found.note = f"{cause}: {amount(epochs, 'complete epoch')} would take {totals} steps"
     found.details = [batches_line(found, batches, "")]
     return True
 
@@ -231,16 +236,16 @@ def epochs_note(found: LogExplanation, batches: int, setting: str) -> str:
     condition = f"with {setting}: " if setting else ""
     if batches % accumulation == 0 or batches < accumulation:
         each = steps.updates_per_epoch(batches, accumulation)
-        return f"{condition}{count(each, 'update')} per epoch x {count(epochs, 'epoch')}, the same in every release"
+        return f"{condition}{amount(each, 'update')} per epoch x {amount(epochs, 'epoch')}, the same in every release"
     down, up = batches // accumulation, -(-batches // accumulation)
     if steps.FLOOR_RELEASES in found.consistent_with:
         return (
             f"{condition}up to 4.51.3 the incomplete accumulation at the end of an epoch is not counted: "
-            f"{batches:,} / {accumulation:,} is {down:,}, x {count(epochs, 'epoch')}; from 4.52.0 it would be {up * epochs:,}"
+            f"{batches:,} / {accumulation:,} is {down:,}, x {amount(epochs, 'epoch')}; from 4.52.0 it would be {up * epochs:,}"
         )
     return (
         f"{condition}from 4.52.0 the incomplete accumulation at the end of an epoch is counted: "
-        f"{batches:,} / {accumulation:,} is {up:,}, x {count(epochs, 'epoch')}; up to 4.51.3 it would be {down * epochs:,}"
+        f"{batches:,} / {accumulation:,} is {up:,}, x {amount(epochs, 'epoch')}; up to 4.51.3 it would be {down * epochs:,}"
     )
 
 
@@ -280,9 +285,9 @@ def loop_ends(found: LogExplanation, batches: int, total: int) -> Iterator[tuple
         ends.append(steps.run_end(batches, accumulation, banner["num_examples"] or 0, length, version)[1])
     early, late = (f"{end:,.2f}" for end in ends)
     if early == late:
-        yield "data used", early, f"of {count(epochs, 'epoch')} when the loop stops, up to 4.51"
+        yield "data used", early, f"of {amount(epochs, 'epoch')} when the loop stops, up to 4.51"
         return
-    yield "data used", early, f"of {count(epochs, 'epoch')} when the loop stops, with transformers up to 4.45"
+    yield "data used", early, f"of {amount(epochs, 'epoch')} when the loop stops, with transformers up to 4.45"
     yield "", late, "with 4.47 to 4.51"
 
 
@@ -305,16 +310,6 @@ def totals_of(epochs: int, batches: int, accumulation: int) -> list[int]:
     return sorted({epochs * steps.updates_per_epoch(batches, accumulation, version) for _, version in ERAS})
 
 
-def check_release(found: LogExplanation) -> None:
-    """Compare the result with the release that the log itself names."""
-    release = found.banner.release
-    if not release or not found.consistent_with:
-        return
-    era = steps.CEIL_RELEASES if parse_version(release) >= steps.REST_COUNTED else steps.FLOOR_RELEASES
-    agrees = "which agrees" if era in found.consistent_with else "which does NOT agree"
-    found.note += f"; the log names transformers {release}, {agrees}"
-
-
 # ---- GPT-NeoX and DeepSpeed
 
 
@@ -327,7 +322,7 @@ def arguments_note(found: LogExplanation) -> str:
         divided = f" / tensor {tensor} / pipeline {pipe}" if banner.framework == NEOX else ""
         expected = gpus // tensor // pipe
         agrees = "agrees" if expected == found.data_parallel else f"would be {expected:,}"
-        notes.append(f"the log shows {count(gpus, 'GPU')}{divided}: {agrees} with the data-parallel size {found.data_parallel:,}")
+        notes.append(f"the log shows {amount(gpus, 'GPU')}{divided}: {agrees} with the data-parallel size {found.data_parallel:,}")
     if banner["seq_length"] and banner["global_batch"]:
         notes.append(f"{banner['seq_length'] * banner['global_batch']:,} tokens per step")
     return "; ".join([*([found.note] if found.note else []), *notes]) or "only the batch sizes are printed"
@@ -368,18 +363,6 @@ def compare(found: LogExplanation, resolved: dict[str, int | None], place: Calla
     ):
         found.details = []  # of the Trainer's own arithmetic, which does not give these steps
         found.note = f"the files compute the {found.banner['total_steps']:,} steps of the log ({place('total_steps')})"
-
-
-def compare_gpus(found: LogExplanation, configured: int | None, place: str) -> None:
-    """Record that a log has another number of GPUs than the launch."""
-    logged = hint(found).get("gpus")
-    if logged is not None and configured is not None and logged != configured:
-        found.differences.insert(0, Difference("GPUs", logged, configured, place))
-
-
-def count(number: int, thing: str) -> str:
-    """A number with its noun: `1 epoch`, `3 epochs`."""
-    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
 
 
 def hint(found: LogExplanation) -> dict[str, int]:

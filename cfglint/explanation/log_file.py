@@ -8,7 +8,7 @@ from functools import cached_property
 
 from cfglint.explanation import failure_parser, failures, log_analysis, log_parser, trainer_state
 from cfglint.explanation.failure_parser import Events
-from cfglint.explanation.log_analysis import ExplainedLog, LogExplanation
+from cfglint.explanation.log_analysis import Difference, ExplainedLog, LogExplanation, hint
 from cfglint.explanation.log_parser import TrainingBanner
 from cfglint.explanation.speed import Speed, speed_in
 from cfglint.explanation.summary import RunSummary, origin
@@ -127,7 +127,10 @@ def compare(found: ExplainedLog, run_with: Callable[[dict[str, int], float | Non
         run = run_with(log_analysis.hint(banner), None)
         log_analysis.compare(banner, run.resolved, place_in(run))
         if run.launch.line is not None:
-            log_analysis.compare_gpus(banner, run.facts.gpus, run.facts.gpus_source)
+            configured = run.facts.gpus
+            logged = hint(banner).get("gpus")
+            if logged is not None and configured is not None and logged != configured:
+                banner.differences.insert(0, Difference("GPUs", logged, configured, run.facts.gpus_source))
     if found.failures:
         from cfglint.explanation.failed_run import attach
 

@@ -195,7 +195,9 @@ class RunSummary:
         if size is not None and size.nodes > 1 and size.processes == layout.gpus:
             self._derive(LAUNCH, "nodes", "nodes", size.nodes, f"of {counted(size.per_node, 'GPU')}")
         if layout.gpus is None and batch.problem is None:
-            self._add_implied()
+            implied = current_gpus(self.run, self.run.facts)
+            if implied is not None:
+                self._derive(LAUNCH, "GPUs implied", "implied_gpus", implied, "global batch / (micro batch x accumulation)")
         for item in own:
             self._take(item)
         for label, name in LAYOUT:
@@ -203,12 +205,6 @@ class RunSummary:
             if size != 1 and all(item.label != label for item in own):
                 self._derive(LAUNCH, label, name, size, "the files")
         self._derive(LAUNCH, "data parallel", "data_parallel", batch.data_parallel.integer, division(batch), needs=self._gpus)
-
-    def _add_implied(self) -> None:
-        """The GPU count that three written batch sizes imply."""
-        implied = current_gpus(self.run, self.run.facts)
-        if implied is not None:
-            self._derive(LAUNCH, "GPUs implied", "implied_gpus", implied, "global batch / (micro batch x accumulation)")
 
     def _add_batch(self, batch: Batch) -> None:
         package = self.run.configs[0].release

@@ -218,10 +218,3 @@ def writes_of(documents: list[Document], texts: dict[str, str]) -> list[writing.
             identity = Identity((BYTE_ORDER_MARK if document.bom else b"") + document.text.encode("utf-8"))
             writes.append(writing.Edited(document.path, identity, identity.encoded(texts[document.path])))
     return writes
-
-
-def write_texts(documents: list[Document], texts: dict[str, str]) -> list[str]:
-    """Write the new contents and return their paths; raises FileProblem, after writing nothing, if one cannot be written."""
-    writes = writes_of(documents, texts)
-    writing.write_all(writes)
-    return [write.path for write in writes]

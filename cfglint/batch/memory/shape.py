@@ -184,7 +184,44 @@ class Shape(Record):
 
     @property
     def matrices(self) -> list[Matrix]:
-        return matrices_of(self)
+        hidden, inner, query, keys = self.hidden, self.intermediate, self.query_width, self.kv_width
+        if self.block == GPT2:  # Conv1D, with biases
+            sizes = [("c_attn", hidden, 3 * hidden), ("c_proj", hidden, hidden), ("c_fc", hidden, inner), ("mlp.c_proj", inner, hidden)]
+            return [Matrix(*matrix, bias=True) for matrix in sizes]
+        if self.block == NEOX:  # and others whose feed-forward part has no gate
+            of_queries, of_output, of_feed_forward = self.architecture.biases
+            return [
+                Matrix("query_key_value", hidden, query + 2 * keys, bias=of_queries),
+                Matrix("dense", query, hidden, bias=of_output),
+                Matrix("dense_h_to_4h", hidden, inner, bias=of_feed_forward),
+                Matrix("dense_4h_to_h", inner, hidden, bias=of_feed_forward),
+            ]
+        if self.block == PHI:  # Phi-1.5 and Phi-2
+            projections = [("q_proj", hidden, query), ("k_proj", hidden, keys), ("v_proj", hidden, keys), ("dense", query, hidden)]
+            return [Matrix(*matrix, bias=True) for matrix in (*projections, ("fc1", hidden, inner), ("fc2", inner, hidden))]
+        if self.block == T5:  # the decoder has as many layers as the encoder: half of the layers also attend to the encoder
+            attention = [Matrix(name, hidden, query) for name in ("q", "k", "v", "o")]
+            return [
+                *attention,
+                Matrix("cross", hidden, query, 2),
+                Matrix("wi", hidden, inner, self.cross_gate),
+                Matrix("wo", inner, hidden),
+            ]
+        if self.architecture.fused:  # Phi-3: one for q, k and v, one for gate and up
+            attention = [Matrix("qkv_proj", hidden, query + 2 * keys), Matrix("o_proj", query, hidden)]
+            return [*attention, Matrix("gate_up_proj", hidden, 2 * inner), Matrix("down_proj", inner, hidden)]
+        if not self.experts:
+            up = [Matrix(name, hidden, inner, bias=self.mlp_bias) for name in ("gate_proj", "up_proj")]
+            return [*attention_of(self), *up, Matrix("down_proj", inner, hidden, bias=self.mlp_bias)]
+        # The experts of Mixtral are one parameter for gate and up, and one for down (transformers 5).
+        shared = [Matrix("shared.gate_up_proj", hidden, 2 * self.shared), Matrix("shared.down_proj", self.shared, hidden)]
+        return [
+            *attention_of(self),
+            Matrix("gate", hidden, self.experts),
+            Matrix("experts.gate_up_proj", hidden, 2 * inner, self.experts),
+            Matrix("experts.down_proj", inner, hidden, self.experts),
+            *(shared if self.shared else []),
+        ]
 
     @property
     def matrix_weights(self) -> int:
@@ -250,43 +287,6 @@ class Shape(Record):
 
 def ceiling(number: int, divisor: int) -> int:
     return -(-number // divisor)
-
-
-def matrices_of(shape: Shape) -> list[Matrix]:
-    """The weight matrices of one layer."""
-    hidden, inner, query, keys = shape.hidden, shape.intermediate, shape.query_width, shape.kv_width
-    if shape.block == GPT2:  # Conv1D, with biases
-        sizes = [("c_attn", hidden, 3 * hidden), ("c_proj", hidden, hidden), ("c_fc", hidden, inner), ("mlp.c_proj", inner, hidden)]
-        return [Matrix(*matrix, bias=True) for matrix in sizes]
-    if shape.block == NEOX:  # and others whose feed-forward part has no gate
-        of_queries, of_output, of_feed_forward = shape.architecture.biases
-        return [
-            Matrix("query_key_value", hidden, query + 2 * keys, bias=of_queries),
-            Matrix("dense", query, hidden, bias=of_output),
-            Matrix("dense_h_to_4h", hidden, inner, bias=of_feed_forward),
-            Matrix("dense_4h_to_h", inner, hidden, bias=of_feed_forward),
-        ]
-    if shape.block == PHI:  # Phi-1.5 and Phi-2
-        projections = [("q_proj", hidden, query), ("k_proj", hidden, keys), ("v_proj", hidden, keys), ("dense", query, hidden)]
-        return [Matrix(*matrix, bias=True) for matrix in (*projections, ("fc1", hidden, inner), ("fc2", inner, hidden))]
-    if shape.block == T5:  # the decoder has as many layers as the encoder: half of the layers also attend to the encoder
-        attention = [Matrix(name, hidden, query) for name in ("q", "k", "v", "o")]
-        return [*attention, Matrix("cross", hidden, query, 2), Matrix("wi", hidden, inner, shape.cross_gate), Matrix("wo", inner, hidden)]
-    if shape.architecture.fused:  # Phi-3: one for q, k and v, one for gate and up
-        attention = [Matrix("qkv_proj", hidden, query + 2 * keys), Matrix("o_proj", query, hidden)]
-        return [*attention, Matrix("gate_up_proj", hidden, 2 * inner), Matrix("down_proj", inner, hidden)]
-    if not shape.experts:
-        up = [Matrix(name, hidden, inner, bias=shape.mlp_bias) for name in ("gate_proj", "up_proj")]
-        return [*attention_of(shape), *up, Matrix("down_proj", inner, hidden, bias=shape.mlp_bias)]
-    # The experts of Mixtral are one parameter for gate and up, and one for down (transformers 5).
-    shared = [Matrix("shared.gate_up_proj", hidden, 2 * shape.shared), Matrix("shared.down_proj", shape.shared, hidden)]
-    return [
-        *attention_of(shape),
-        Matrix("gate", hidden, shape.experts),
-        Matrix("experts.gate_up_proj", hidden, 2 * inner, shape.experts),
-        Matrix("experts.down_proj", inner, hidden, shape.experts),
-        *(shared if shape.shared else []),
-    ]
 
 
 def attention_of(shape: Shape) -> list[Matrix]:

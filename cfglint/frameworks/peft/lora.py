@@ -141,7 +141,12 @@ def attached(values: ConfigMapping, modules: Modules, peft: Version, transformer
     if moe is not None:
         converted = convert(values, modules, moe, peft)
     if values.get(TARGETS) is None and not (values.get(PARAMETERS) and peft >= fields.HAS_PARAMETERS):
-        values[TARGETS] = own_targets(modules, peft)
+        known, since = fields.DEFAULTS.get(modules.model_type, (None, ()))
+        if known is None or since > peft:
+            keys = "`target_modules` or `target_parameters`in" if peft >= fields.HAS_PARAMETERS else "`target_modules` in"
+            message = f"`{TARGETS}` is not set, and PEFT has no targets of its own for {modules.model_type}"
+            raise model_refusal(TARGETS, message, f"ValueError: Please specify {keys} `peft_config`", set_key(TARGETS, "all-linear"))
+        values[TARGETS] = known if isinstance(known, str) else list(known)
     if isinstance(values.get(TARGETS), str) and values[TARGETS].lower() == ALL_LINEAR and peft >= fields.ALL_LINEAR_SINCE:
         values[TARGETS] = [name for name in modules.linear() if name != modules.output]
     if isinstance(values.get(SAVED), str) and peft < fields.TAKES_LETTERS:
@@ -165,16 +170,6 @@ def attached(values: ConfigMapping, modules: Modules, peft: Version, transformer
 
 def entries(given: object) -> list[str]:
     return list(dict.fromkeys(each for each in given if isinstance(each, str))) if isinstance(given, (list, tuple, set)) else []
-
-
-def own_targets(modules: Modules, peft: Version) -> ConfigTable | str | list[str]:
-    """PEFT's own targets of the model; raises Refusal where it has none."""
-    known, since = fields.DEFAULTS.get(modules.model_type, (None, ()))
-    if known is None or since > peft:
-        keys = "`target_modules` or `target_parameters`in" if peft >= fields.HAS_PARAMETERS else "`target_modules` in"
-        message = f"`{TARGETS}` is not set, and PEFT has no targets of its own for {modules.model_type}"
-        raise model_refusal(TARGETS, message, f"ValueError: Please specify {keys} `peft_config`", set_key(TARGETS, "all-linear"))
-    return known if isinstance(known, str) else list(known)
 
 
 def matched(values: ConfigMapping, modules: Modules) -> tuple[list[str], list[str]]:

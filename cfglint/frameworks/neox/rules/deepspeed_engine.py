@@ -53,7 +53,13 @@ def invalid_deepspeed_section(config: NeoXConfig) -> Iterator[Finding]:
         for path, fault in faults:
             setting = engine_setting(config, *path)
             if fault.kind in (UNKNOWN, models.EARLY, models.TWICE):
-                yield _unknown_key(setting, section, path, fault)
+                near, safe = (None, False) if fault.kind == models.TWICE else _nearest(path, section)
+                message = f"unknown key `{path[-1]}` in `{path[-2]}`" + (f"; did you mean `{near}`?" if near else "")
+                if fault.kind == models.TWICE:
+                    message = models.set_twice(setting)
+                fix = rename(setting, near, f"rename to `{near}`", safe) if near else None
+                remedy = None if fix else remove_key(setting.name)
+                yield Finding(setting, message, exception=fault.exception, fix=fix, on_key=True, help=remedy)
             else:
                 if tuned and isinstance(setting.value, list) and config.other_parsers:
                     continue
@@ -78,16 +84,6 @@ def read_as_deepspeed(name: str, section: ConfigMapping) -> tuple[ModelSection, 
     )
     start = () if is_monitor else (name,)
     return read, [((*start, *map(str, fault.path)), fault) for fault in read.faults]
-
-
-def _unknown_key(setting: Setting, section: ConfigMapping, path: tuple[str, ...], fault: Invalid) -> Finding:
-    """The finding for a key that a model forbids, with the known key that is most similar to it."""
-    near, safe = (None, False) if fault.kind == models.TWICE else _nearest(path, section)
-    message = f"unknown key `{path[-1]}` in `{path[-2]}`" + (f"; did you mean `{near}`?" if near else "")
-    if fault.kind == models.TWICE:
-        message = models.set_twice(setting)
-    fix = rename(setting, near, f"rename to `{near}`", safe) if near else None
-    return Finding(setting, message, exception=fault.exception, fix=fix, on_key=True, help=None if fix else remove_key(setting.name))
 
 
 def _nearest(path: tuple[str, ...], section: ConfigMapping) -> tuple[str | None, bool]:
