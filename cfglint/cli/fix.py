@@ -14,10 +14,12 @@ from cfglint.cli.help_text import folded_lines
 from cfglint.cli.progress import counted_on_terminal
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.wording import counted, first_few, spelled
+from cfglint.project.baseline import Baseline
 from cfglint.project.selection import Selection
 from cfglint.project.settings_file import Configuration
 from cfglint.report import fixes
 from cfglint.report.escapes import is_runner_command, shown
+from cfglint.report.json import dumps
 from cfglint.rewrite.apply_fixes import Skipped, apply_fixes, writes_of
 from cfglint.rewrite.joint_targets import MOST_PLACES, Aimed, Target, reach, rebased
 from cfglint.rewrite.value_change import ValueChange
@@ -32,7 +34,6 @@ from cfglint.source.sections import every_document
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.entries import FixRunEntry
-    from cfglint.project.baseline import Baseline
 
 Reason = tuple[str, str]  # the code of a finding, and why it was not fixed
 
@@ -104,8 +105,6 @@ def run(arguments: Namespace) -> int:
         if work.texts and not writes_nothing:
             write_run(work)
     if arguments.format == "json":
-        from cfglint.report.json import dumps
-
         sys.stdout.write(dumps({"runs": [entry_of(work) for work in works]}))
         return exit_status(works, stats, arguments)
     often = leave_out_repeated_skips(works)

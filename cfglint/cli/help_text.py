@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from textwrap import TextWrapper, wrap
+
 from cfglint.cli.console import columns
 
 Option = tuple[str, str, str, str]  # topic, name, form in a usage line, explanation
@@ -32,8 +34,6 @@ def help_width() -> int:
 
 
 def folded(text: str, width: int, indent: str = "") -> list[str]:
-    from textwrap import wrap
-
     return wrap(text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
@@ -58,7 +58,6 @@ def folded_lines(lines: list[str], indent: int = 4) -> list[str]:
     width = columns()
     if width is None or max(map(len, lines), default=0) <= width:
         return lines
-    from textwrap import TextWrapper
 
     folder = TextWrapper(width, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
     return [f"{folder.fill(line)}\n" for line in lines]

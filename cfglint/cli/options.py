@@ -11,6 +11,7 @@ from cfglint.frameworks import file_kinds, trainers
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.releases.versions import INSTALLED, is_version
 from cfglint.project import settings_file
+from cfglint.project.selection import Selection
 from cfglint.project.settings_file import LARGEST, Configuration, DeclaredRun, with_settings
 from cfglint.run.paths import LaunchChoiceError, ScanStats, is_program, is_script
 from cfglint.source import CfglintError
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from cfglint.frameworks.memory.inputs import Model
     from cfglint.launch.overrides import Override
     from cfglint.project.baseline import Baseline
-    from cfglint.project.selection import Selection
     from cfglint.rewrite.plan import Pace
 
 MOST_UNKNOWN = 10  # codes without a rule that are named
@@ -368,8 +368,6 @@ def own_files(arguments: Namespace, project: Configuration) -> set[str]:
 
 def selection_of(arguments: Namespace, project: Configuration) -> Selection:
     """The selection of rules by flags and configuration; raises UsageError for an unknown code in a flag."""
-    from cfglint.project.selection import Selection
-
     selection = Selection(project, arguments.select, arguments.ignore, getattr(arguments, "fail_on", None))
     misspelt = selection.misspelt()
     if misspelt:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import FileEdit, Fix
 from cfglint.findings.setting import Setting
-from cfglint.source import sections
+from cfglint.source import edit, sections
 from cfglint.source.annotations import ConfigValue, TypeAlias
 from cfglint.source.change import DELETE, INSERT, RENAME, REPLACE, Change, Edit, EditRefused
 from cfglint.source.document import MAPPING, SCALAR, Document, Node
+from cfglint.source.spelling import spell, spell_key
+from cfglint.source.tree_edits import moved_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,8 +21,6 @@ Part: TypeAlias = tuple[Document, Change] | None
 
 def outside(parts: list[tuple[Document, Change | Edit]], title: str, safe: bool) -> Fix | None:
     """One fix of edits, and of changes of calls and commands that may be no documents of the run; None if one cannot be made."""
-    from cfglint.source import edit
-
     try:
         made = [
             (document, each) for document, part in parts for each in ([part] if isinstance(part, Edit) else edit.edits(document, [part]))
@@ -38,8 +38,6 @@ def move(setting: Setting, document: Document, path: tuple[str | int, ...], titl
 
     None, too, if the file is not that of the setting. Missing sections of the path are added.
     """
-    from cfglint.source.spelling import spell_key
-
     if setting.document is None or setting.node is None or setting.document.path != document.path:
         return None
     section: tuple[str | int, ...] = ()
@@ -56,9 +54,6 @@ def move(setting: Setting, document: Document, path: tuple[str | int, ...], titl
 
 def source_text(setting: Setting, parent: Node) -> str:
     """The source of a written value, its lines indented for another mapping; a YAML block becomes a flow collection."""
-    from cfglint.source.spelling import spell
-    from cfglint.source.tree_edits import moved_lines
-
     assert setting.document is not None
     assert setting.node is not None
     node, text = setting.node, setting.document.text
@@ -74,7 +69,6 @@ def replaced(setting: Setting, value: ConfigValue) -> Part:
         return None
     if setting.document.syntax == "json" and isinstance(value, float) and not abs(value) < float("inf"):
         return None
-    from cfglint.source.spelling import spell
 
     return change_in_file(setting.document, REPLACE, setting.path, text=spell(value, setting.document, setting.node))
 
@@ -91,8 +85,6 @@ def renamed(setting: Setting, key: str) -> Part:
 
 def inserted(document: Document, path: tuple[str | int, ...], value: ConfigValue) -> Part:
     """The change that adds a key to an existing mapping."""
-    from cfglint.source.spelling import spell
-
     return change_in_file(document, INSERT, path[:-1], str(path[-1]), spell(value, document))
 
 
@@ -117,8 +109,6 @@ def several(parts: list[Part], title: str, safe: bool) -> Fix | None:
 
     The edits of a file are computed together, because each change applies to the result of the one before.
     """
-    from cfglint.source import edit
-
     by_path: dict[str, tuple[Document, list[Change]]] = {}
     for part in parts:
         if part is None:

@@ -10,6 +10,7 @@ from cfglint.findings.rule import BY_CODE, KEY, Finding, Rule, pages_of_checks, 
 from cfglint.findings.setting import DEFAULT, OVERRIDE, WRITTEN, Batch, Setting
 from cfglint.findings.vocabulary import Kind, Stage
 from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.releases._modelled import RENAMED
 from cfglint.frameworks.releases.history import History, Row, Span
 from cfglint.frameworks.releases.versions import Version, dotted
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
     from cfglint.batch.nodes import Size
     from cfglint.batch.solver import SplitRule
-    from cfglint.frameworks.refusal import Refusal
     from cfglint.frameworks.resumption import Resumption
     from cfglint.frameworks.summary import Summary
     from cfglint.launch.kinds import FieldSpan

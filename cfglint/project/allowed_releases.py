@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.frameworks import modelled_releases, released_since
 from cfglint.frameworks.releases._dates import RELEASES
+from cfglint.frameworks.releases.bounds import allowed, has_lower_bound
 from cfglint.frameworks.releases.versions import parse_version
 from cfglint.source.annotations import Iterable
 
@@ -12,8 +13,6 @@ MONTHS = 18  # without a lower bound, releases that are older than this when the
 
 def newest_allowed(package: str, specs: Iterable[str]) -> str:
     """The newest modelled release that one of the specifiers allows, else the newest release of the index; empty if there is none."""
-    from cfglint.frameworks.releases.bounds import allowed
-
     every = [each.partition("@")[0] for each in RELEASES.get(package, "").split()]
     for releases in (modelled_releases(package), every):
         found = {each for spec in specs for each in allowed(spec, releases)}
@@ -33,8 +32,6 @@ def allowed_releases(package: str, specs: tuple[str, ...]) -> list[str]:
         modelled = modelled_releases(package)
         kept = {*(released_since(package, modelled, MONTHS) if not specs else ())}
         for spec in specs:
-            from cfglint.frameworks.releases.bounds import allowed, has_lower_bound
-
             releases = allowed(spec, modelled)
             kept.update(releases if has_lower_bound(spec) else released_since(package, releases, MONTHS))
         _allowed[package, specs] = [release for release in modelled if release in kept]

@@ -5,8 +5,10 @@ from __future__ import annotations
 import textwrap
 from io import StringIO
 
+from cfglint.batch.memory.estimate import in_words, largest_in_words
 from cfglint.findings.wording import counted
 from cfglint.report.escapes import shown
+from cfglint.report.json import dumps
 from cfglint.report.markdown import code
 from cfglint.report.text import painted
 from cfglint.source.annotations import Callable
@@ -39,8 +41,6 @@ NARROWEST = 24  # minimum columns of a note that stands beside its line
 def render(form: str, plan_table: PlanTable, colour: bool = False, width: int | None = None) -> str:
     """The plans in a format; `plan_table` is `cfglint.rewrite.plan.table`; colours, and the width in columns, are for text."""
     if form == "json":
-        from cfglint.report.json import dumps
-
         return dumps(plan_table)
     rows = [row(plan) for plan in plan_table["plans"]]
     if form == "csv":
@@ -78,7 +78,6 @@ def memory(found: MemoryEntry | None) -> str | None:
     """The peak on a GPU and whether it fits."""
     if found is None or found["peak_gib"] is None:
         return None
-    from cfglint.batch.memory.estimate import in_words
 
     peak = f"{found['peak_gib']:.1f}"
     if found["low_gib"] is not None and found["high_gib"] is not None:
@@ -126,8 +125,6 @@ def notes(plan_table: PlanTable, quoted: Callable[[str], str]) -> list[str]:
             more = ", ..." if len(others) > MOST_SPLITS else ""
             surely = used["largest_micro_batch"]["surely"] if used is not None else None
             if used is not None and surely is not None:
-                from cfglint.batch.memory.estimate import largest_in_words
-
                 more += f" ({largest_in_words(surely, used['largest_micro_batch']['possibly'], used['class'])})"
             splits.append(f"  {label(plan)}: {', '.join(others[:MOST_SPLITS])}{more}")
         if used is not None and used["would_fit"] is not None:

@@ -18,6 +18,7 @@ from cfglint.frameworks.releases.versions import is_likely
 from cfglint.frameworks.summary import FILLED, GROUPS, Item
 from cfglint.report.escapes import shown, without_runner_command
 from cfglint.rewrite.layout import layout_on
+from cfglint.rules.catalogue import rule_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -284,8 +285,6 @@ def failure_lines(path: str, found: Failure) -> list[Paragraph]:
     lines = paragraph("", f"{path}:{found.line}  {found.summary}")
     one_of = "one of: " if len(found.rules) > 1 else "rule: "
     for code in found.rules:
-        from cfglint.rules.catalogue import rule_of
-
         rule = rule_of(code)
         named = f"{code} {rule.name}: {' '.join(rule.page.partition(chr(10) * 2)[0].split())}" if rule is not None else code
         lines += paragraph("  ", f"{one_of}{named} (`cfglint rule {code}`)", "    ")

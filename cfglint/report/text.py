@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from textwrap import TextWrapper
+
 from cfglint.findings.diagnostic import ERROR, INFO, WARNING, Diagnostic, Outcome, Place
 from cfglint.report.details import Line, details
 from cfglint.report.escapes import shown, without_runner_command
@@ -48,7 +50,6 @@ def folded(text: str, column: int, indent: str, width: int | None) -> str:
     """The rest of a line that begins at a column, folded to the width; the lines after the first are indented."""
     if width is None or column + len(text) <= width:
         return text + "\n"
-    from textwrap import TextWrapper
 
     start = " " if text.startswith(" ") else ""
     adjacent = column + len(start) + max(len(text.split(maxsplit=1)[0]), SHORTEST) <= width  # otherwise it begins below a long path

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.batch.nodes import GPUS_OF_NODE, Size, fewest_nodes, node_size, not_whole
 from cfglint.launch.launcher import launcher_of
+from cfglint.launch.resizing import tasks_of
 from cfglint.run.checked import CheckedRun
 from cfglint.source.record import Record
 
@@ -60,7 +61,6 @@ def size_before(run: CheckedRun) -> Size | None:
     size = run.size
     if size is not None or line is None or not line.srun:
         return size
-    from cfglint.launch.resizing import tasks_of
 
     return tasks_of(line)
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 from cfglint.batch import solver
 from cfglint.findings.setting import OVERRIDE, Batch, Setting
 from cfglint.frameworks.base import imported
+from cfglint.frameworks.chosen_sizes import ChosenSizes
 from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.launch.resizing import around_command, of_devices
 from cfglint.rewrite.layout import Layout, layout_on
+from cfglint.rewrite.resize import edit_places, resize
 from cfglint.rewrite.resized import Resized
 from cfglint.rewrite.retarget import MissingFactError, Retarget, final_changes, refuse_lost_arguments, refuse_unreadable, retarget
 from cfglint.rewrite.value_change import ValueChange
@@ -16,10 +19,6 @@ from cfglint.source.change import INSERT, REPLACE, Change, EditRefused
 from cfglint.source.document import Document
 from cfglint.source.sections import file_document
 from cfglint.source.spelling import spell
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.chosen_sizes import ChosenSizes
 
 
 def reach_target(
@@ -92,8 +91,6 @@ def split(sizes: ChosenSizes, batch: int) -> solver.Split:
 
 def rewrite(found: Retarget, run: CheckedRun, sizes: ChosenSizes, layout: Layout) -> None:
     """Edit the values that differ where they are written, after bringing the launcher to the number of GPUs; raises EditRefused."""
-    from cfglint.rewrite.resize import resize
-
     is_launched = run.configs[0].own_size is None and layout.after is not None
     resized = resize(run, layout.after) if is_launched and layout.after is not None else Resized(run)
     run = resized.run
@@ -131,8 +128,6 @@ def of_script(resized: Resized, run: CheckedRun, layout: Layout) -> Document | N
     line, command = run.launch.line, run.launch.command
     if line is None or command is None or layout.before is None or layout.after is None:
         return None
-    from cfglint.launch.resizing import around_command, of_devices
-    from cfglint.rewrite.resize import edit_places
 
     places = [*of_devices(line, layout.after), *around_command(line, layout.after, layout.before)]
     places = [place for place in places if place.text.string != place.after]

@@ -9,6 +9,7 @@ from cfglint.findings.vocabulary import Stage
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.deepspeed import FRAMEWORK, models
 from cfglint.frameworks.deepspeed.models import ModelSection, PydanticModel
+from cfglint.frameworks.deepspeed.optimizers import Optimizer, Scheduler, chosen, scheduler_of
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.releases.history import DEFAULT
 from cfglint.frameworks.releases.versions import Version
@@ -18,7 +19,6 @@ from cfglint.source.loaders import HJSON, STRICT_JSON
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.deepspeed.optimizers import Optimizer, Scheduler
     from cfglint.launch.program import OwnLoop
 
 AS_JSON = "DeepSpeed accepts this (hjson), the Hugging Face Trainer does not (json.load)"
@@ -213,15 +213,11 @@ class DeepSpeedConfig(Config):
         if self.passes("optimizer"):
             return None
         if self._optimizer is Unset:
-            from cfglint.frameworks.deepspeed.optimizers import chosen
-
             self._optimizer = chosen(self.values.get("optimizer"), self.version, self.offload != "none", self.zero["zenflow"] is not None)
         return self._optimizer  # type: ignore[return-value]
 
     @property
     def scheduler(self) -> Scheduler | None:
-        from cfglint.frameworks.deepspeed.optimizers import scheduler_of
-
         return scheduler_of(self.values.get("scheduler"), self._version) if self.has_optimizer else None
 
     @property

@@ -8,13 +8,13 @@ from cfglint.findings.vocabulary import Stage
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.huggingface import FRAMEWORK
 from cfglint.frameworks.huggingface.trainer_files import TrainerFiles
+from cfglint.frameworks.refusal import Refusal
 from cfglint.source.annotations import Any, Callable, Collection
 from cfglint.source.document import Part
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.frameworks.huggingface.deepspeed_integration import HfDeepSpeedConfig
-    from cfglint.frameworks.refusal import Refusal
 
 
 class TrainerConfig(TrainerFiles):

@@ -22,6 +22,7 @@ from cfglint.batch.memory.estimate import (
     smallest_card,
     verdict,
 )
+from cfglint.batch.memory.savings import Together, together
 from cfglint.batch.memory.settings import FSDP, ZERO
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.memory.inputs import Inputs, Model
@@ -30,7 +31,6 @@ from cfglint.source.record import Record, changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.batch.memory.savings import Together
     from cfglint.findings.entries import MemoryDrawing, MemoryEntry
 
 # The arguments and keys for the tokens per row.
@@ -146,7 +146,6 @@ class RunMemory(Record):
         """Changes that together make a run fit that does not surely fit; None where it fits, and where there are none."""
         if self.available is None or not self.inputs.known or self.verdict == FITS:
             return None
-        from cfglint.batch.memory.savings import together
 
         return together(self.model.shape, (self.inputs.settings, *self.inputs.alternatives), self.available)
 

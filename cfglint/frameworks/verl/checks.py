@@ -16,6 +16,7 @@ from cfglint.frameworks.refusal import Refusal, Words
 from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.rows.evaluation import value_at
 from cfglint.frameworks.rows.expressions import Path, Raised, Row, walk
+from cfglint.frameworks.rows.reasons import Condition
 from cfglint.frameworks.rows.refusals import Check, Pages, Plan, unknown_field
 from cfglint.frameworks.rows.table import table_of
 from cfglint.frameworks.verl import KIND
@@ -44,10 +45,6 @@ from cfglint.frameworks.verl.sizes import (
     uses_reference,
 )
 from cfglint.source.annotations import Any, Collection, Iterator
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.rows.reasons import Condition
 
 STEP: Stage = "first-step"
 STAGES = ("config", "init", STEP)
@@ -199,8 +196,6 @@ class RunCheck(Check):
     def refusal(self, raised: Raised, *others: Any) -> Refusal:
         refusal = super().refusal(raised, *others)
         if refusal.failed:
-            from cfglint.frameworks.rows.reasons import Condition
-
             self.failures[id(refusal)] = pages()(raised.row, raised.kind)
             self.place(refusal, Condition(raised.row, self.plan.rows, raised.state, self.written))
         else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from cfglint.frameworks import of_package
+from cfglint.frameworks.releases._dates import RELEASES
 from cfglint.frameworks.releases.versions import is_version
 from cfglint.launch.line import LaunchLine
 from cfglint.project.statements.lines import editable
@@ -49,8 +50,6 @@ def in_folder(folder: str, names: list[str], module: str, text: Callable[[str], 
 
 def missing_submodules(folder: str, file: str, disk: DiskFolders) -> Iterator[tuple[str, Statement]]:
     """The packages whose source is a git submodule of a folder that is not checked out: a tree of its own, whose release is not known."""
-    from cfglint.frameworks.releases._dates import RELEASES
-
     names = {name.replace("-", ""): package for package in RELEASES for name in names_of(package)}
     path = ""
     for line in disk.text(os.path.join(folder, file)).splitlines()[:MOST_LINES]:

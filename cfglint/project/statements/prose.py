@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.frameworks.releases._dates import RELEASES
 from cfglint.frameworks.releases.versions import is_version, parse_version
 from cfglint.project.statements.lines import COMMANDS, MOST_LINES, mentions
 from cfglint.project.statements.statement import OPERATORS, Stated, from_specifier, normalised, same_name
@@ -89,7 +90,6 @@ def version_after(package: str, words: list[str], packages: Collection[str]) -> 
             beside = [each.lower() for each in (*words[max(place - 1, 0) : place], *following[:1])]
             if is_apart and VERSION not in beside:
                 return ""
-            from cfglint.frameworks.releases._dates import RELEASES
 
             asked, released = parse_version(plain), [release.partition("@")[0] for release in RELEASES.get(package, "").split()]
             return specifier(sign, plain, following) if asked in map(parse_version, released) else ""

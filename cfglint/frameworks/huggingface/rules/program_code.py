@@ -6,6 +6,7 @@ from ast import literal_eval
 
 from cfglint.evaluate import Reason
 from cfglint.findings.diagnostic import IN_BRANCH, Fix, unpinned
+from cfglint.findings.fix_builders import outside
 from cfglint.findings.releases import Releases
 from cfglint.findings.remedy import Remedy, remove_key, set_key
 from cfglint.findings.rule import Finding, rule
@@ -23,6 +24,7 @@ from cfglint.source.annotations import Iterable, Iterator
 from cfglint.source.change import DELETE, INSERT, RENAME, Change, Edit
 from cfglint.source.document import Document
 from cfglint.source.python.call import CallDocument
+from cfglint.source.python.edits import source_of
 
 EARLY_STOPPING = "EarlyStoppingCallback"
 METRIC_ALONE = (4, 49)  # from here on the callback requires a metric only, not `load_best_model_at_end`
@@ -108,9 +110,6 @@ def about_keyword(
 
 def remedy(config: TrainerConfig, call: TrainerCall, name: str, other: str, field: tuple[str, str] | None) -> tuple[str, Fix | None]:
     """What to write in the place of a keyword: its other name, or a field of the configuration class, to which the fix moves a literal."""
-    from cfglint.findings.fix_builders import outside
-    from cfglint.source.python.edits import source_of
-
     document, advice, is_known = config.documents[0], f"remove `{name}`", False
     removal: tuple[Document, Change | Edit] = (call.document, Change(DELETE, (name,)))
     parts = [removal]
