@@ -15,6 +15,7 @@ import os
 from cfglint.frameworks import FORKS, OTHER_PACKAGES, modelled_releases
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.releases._modelled import RELEASES as NEWEST
+from cfglint.project.statements.statement import MAIN, Stated, Statement, is_side_group, normalised, within
 from cfglint.source import files
 from cfglint.source.annotations import Collection, Iterable, Iterator
 from cfglint.source.file_source import DiskFolders
@@ -22,11 +23,7 @@ from cfglint.source.limits import MAX_SIZE
 from cfglint.source.record import changed
 from cfglint.source.root import leads_out, repository, root_of
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.project.statements.statement import Stated, Statement
-
-    Folders = dict[str, dict[str, list[Statement]]]
+Folders = dict[str, dict[str, list[Statement]]]
 
 PACKAGES = (*NEWEST, *FORKS, *OTHER_PACKAGES)
 REQUIRING_NOTHING = {"accelerate", "deepspeed", "gpt-neox", "transformers"}  # of the others
@@ -151,7 +148,6 @@ class Repositories:
         own_names = {statement.file for folder in folders for statement in self.in_folder(folder).get(OWN_NAME, ())}
         if own_names:
             from cfglint.project.statements.copies import names_of
-            from cfglint.project.statements.statement import Statement
 
             if not own_names.isdisjoint(names_of(package)):  # the file lies in a copy of the framework's own repository
                 copies = (self.copy_in(folder, package) for folder in folders)
@@ -194,8 +190,6 @@ class Repositories:
             text = self._disk.text(os.path.join(folder, name))
             own = own_name(text, name)
             if own:
-                from cfglint.project.statements.statement import Statement
-
                 stated[OWN_NAME] = [Statement(own)]
             for package, statement in self.in_file(folder, name, text):
                 stated.setdefault(package, []).append(statement)
@@ -275,8 +269,6 @@ class Repositories:
         top = folders[-1] if folders else ""
         if not top or (len(folders) == 1 and not os.path.exists(os.path.join(top, ".git"))):
             return []
-        from cfglint.project.statements.statement import MAIN
-
         of_copies: list[Statement] = []
         of_files: list[Statement] = []
         for statement in self.other_folders(top).get(package, []):
@@ -438,7 +430,6 @@ def own_name(text: str, file: str) -> str:
         return name_in_setup(text)
     if file != "pyproject.toml" or "[project]" not in text or "dynamic" not in text:
         return ""
-    from cfglint.project.statements.statement import normalised, within
     from cfglint.project.statements.tables import parsed
 
     project = within(parsed(text, file), "project")
@@ -466,13 +457,6 @@ def sources(folder: str, names: list[str], disk: DiskFolders) -> list[str]:
         *of_role.get(README, ()),
         *(name for name in parts if is_option(name)),
     ]
-
-
-def is_side_group(name: str) -> bool:
-    """Whether a file is for tests, documentation or development by its name."""
-    from cfglint.project.statements.statement import is_side_group as is_side
-
-    return is_side(name)
 
 
 def role_of(name: str) -> int:

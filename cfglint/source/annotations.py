@@ -11,6 +11,7 @@ from _collections_abc import Callable, Collection, Container, Iterable, Iterator
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import date
+    from pathlib import Path as Folder  # of a package's source
     from typing import IO, Any, Final, NoReturn, TypeAlias, TypeGuard
 
     from tree_sitter import Node as SyntaxNode  # of a shell script
@@ -30,13 +31,13 @@ if TYPE_CHECKING:
     ConfigTable: TypeAlias = dict[str, Any]  # a mapping whose keys are strings
     BinaryFile: TypeAlias = IO[bytes]
 else:
-    Any = Final = NoReturn = TypeAlias = TypeGuard = ConfigValue = Operand = SyntaxNode = Truth = ConfigMapping = ConfigTable = (
+    Any = Final = Folder = NoReturn = TypeAlias = TypeGuard = ConfigValue = Operand = SyntaxNode = Truth = ConfigMapping = ConfigTable = (
         BinaryFile
     ) = object
 
 # fmt: off
 __all__ = [
-    "Any", "BinaryFile", "Callable", "Collection", "ConfigMapping", "ConfigTable", "ConfigValue", "Container", "Final", "Iterable",
-    "Iterator", "Mapping", "NoReturn", "Operand", "Sequence", "Set", "SyntaxNode", "Truth", "TypeAlias", "TypeGuard",
+    "Any", "BinaryFile", "Callable", "Collection", "ConfigMapping", "ConfigTable", "ConfigValue", "Container", "Final", "Folder",
+    "Iterable", "Iterator", "Mapping", "NoReturn", "Operand", "Sequence", "Set", "SyntaxNode", "Truth", "TypeAlias", "TypeGuard",
 ]
 # fmt: on

@@ -5,11 +5,7 @@ from __future__ import annotations
 from cfglint.frameworks.accelerate._tables import FIELDS, SPANS, SPAWNING, TYPES
 from cfglint.frameworks.releases.history import History, holds
 from cfglint.frameworks.releases.versions import Version
-from cfglint.source.annotations import Callable, Mapping
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from pathlib import Path
+from cfglint.source.annotations import Callable, Folder, Mapping
 
 HISTORY = History(FIELDS, SPANS)  # "" is the top level of a file for this machine
 REQUIRED = 5  # column of a row: whether the file must have the key
@@ -19,7 +15,7 @@ SAGEMAKER_FILE = "sagemaker"  # the section of the top level of a file for SageM
 _learned: dict[Version, list[str]] = {}  # release whose source was read -> its distributed types
 
 
-def learn(release: Version, folder: Path, opens: Callable[[str], bool]) -> bool:
+def learn(release: Version, folder: Folder, opens: Callable[[str], bool]) -> bool:
     from cfglint.frameworks.accelerate.source_fields import learned
 
     found, _learned[release] = learned(folder, opens)

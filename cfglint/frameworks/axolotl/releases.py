@@ -8,11 +8,7 @@ from cfglint.findings.releases import Releases
 from cfglint.frameworks.axolotl._tables import FIELDS, LIBRARIES, RELEASES, SPANS, VALIDATORS
 from cfglint.frameworks.releases.history import UNTIL, History, holds
 from cfglint.frameworks.releases.versions import Version, dotted, parse_version
-from cfglint.source.annotations import Callable
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from pathlib import Path
+from cfglint.source.annotations import Callable, Folder
 
 TOP = ""
 PLUGIN = "plugin "
@@ -28,7 +24,7 @@ BUILT_IN_PLUGINS = Releases((0, 20, 0))
 REQUIRED_PLUGINS = Releases((0, 21, 0))  # a plugin that cannot be imported ends the run; it was ignored before
 
 
-def learn(release: Version, folder: Path, opens: Callable[[str], bool]) -> bool:
+def learn(release: Version, folder: Folder, opens: Callable[[str], bool]) -> bool:
     from cfglint.frameworks.axolotl.source_fields import find, sections
 
     HISTORY.learn(release, sections(find(folder, lenient=True, opens=opens))[0])

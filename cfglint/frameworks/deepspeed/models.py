@@ -14,13 +14,9 @@ from cfglint.frameworks.releases.history import TYPE as TYPE_OF
 from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.validation import pydantic
 from cfglint.frameworks.validation.pydantic import UNKNOWN, Invalid, Path, Reading, expected, taken_as_they_are
-from cfglint.source.annotations import Callable, ConfigMapping, ConfigTable, Operand
+from cfglint.source.annotations import Callable, ConfigMapping, ConfigTable, Folder, Operand
 from cfglint.source.load_results import copied
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from pathlib import Path as Folder
 
 MODEL_HISTORY = History(FIELDS, SPANS)
 KEY_HISTORY = History(KEYS)  # of the sections that are not models; "" is the top level

@@ -9,11 +9,7 @@ from cfglint.frameworks.huggingface._tables import CHOICE_HISTORY, CHOICES
 from cfglint.frameworks.huggingface._tables import FIELDS as ROWS
 from cfglint.frameworks.releases.history import DEFAULT, NAME, SINCE, TYPE, UNTIL, History, holds
 from cfglint.frameworks.releases.versions import Version
-from cfglint.source.annotations import Any, Callable, ConfigTable
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from pathlib import Path
+from cfglint.source.annotations import Any, Callable, ConfigTable, Folder
 
 __all__ = ["CHOICES", "DTYPE_KEYS", "FIELDS", "OPTIMIZERS", "choices", "defaults", "has_field"]
 OPTIMIZERS = CHOICES["optim"]
@@ -50,7 +46,7 @@ _learned_choices: dict[Version, dict[str, tuple[str, ...]]] = {}
 _choices: dict[tuple[str, Version], tuple[str, tuple[str, ...]]] = {}  # of releases whose own source was not read
 
 
-def learn(release: Version, folder: Path, opens: Callable[[str], bool]) -> bool:
+def learn(release: Version, folder: Folder, opens: Callable[[str], bool]) -> bool:
     from cfglint.frameworks.huggingface.source_fields import learned
 
     found, _learned_choices[release] = learned(folder, opens)

@@ -5,11 +5,7 @@ from __future__ import annotations
 from cfglint.frameworks.llamafactory._tables import FIELDS, LIBRARIES, RELEASES
 from cfglint.frameworks.releases.history import TYPE, UNTIL, Fields, History
 from cfglint.frameworks.releases.versions import Version
-from cfglint.source.annotations import Any, Callable, Operand
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from pathlib import Path
+from cfglint.source.annotations import Any, Callable, Folder, Operand
 
 ARGUMENTS, TEMPLATES = "arguments", "templates"
 CHOICES, REQUIRED = UNTIL + 1, UNTIL + 2
@@ -17,7 +13,7 @@ CHOICES, REQUIRED = UNTIL + 1, UNTIL + 2
 HISTORY = History(FIELDS)
 
 
-def learn(release: Version, folder: Path, opens: Callable[[str], bool]) -> bool:
+def learn(release: Version, folder: Folder, opens: Callable[[str], bool]) -> bool:
     from cfglint.frameworks.llamafactory import source_fields
 
     tree = source_fields.find(folder, lenient=True, opens=opens)

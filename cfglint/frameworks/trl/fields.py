@@ -13,11 +13,7 @@ from cfglint.frameworks.releases.history import DEFAULT, TYPE
 from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.trl.releases import CLASSES, ENTRY, HISTORY, OTHER_CLASSES, is_experimental
 from cfglint.launch.program import ProgramFacts
-from cfglint.source.annotations import Callable
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from pathlib import Path
+from cfglint.source.annotations import Callable, Folder
 
 CAST = ("int", "float", "bool", "list:int", "list:float", "list:str")  # types of a program's own fields whose strings are cast
 BESIDE = ("script", "mixture", "model")  # classes that every script parses in addition to that of the trainer
@@ -80,7 +76,7 @@ def fields(release: Version, trainers: tuple[str, ...], transformers: Version) -
     return Fields(release, trainers, transformers)
 
 
-def learn(release: Version, folder: Path, opens: Callable[[str], bool]) -> bool:
+def learn(release: Version, folder: Folder, opens: Callable[[str], bool]) -> bool:
     from cfglint.frameworks.trl.source_fields import DATASET_SECTION, learned
 
     found = learned(folder, opens)
