@@ -24,6 +24,7 @@ MICRO = "train_micro_batch_size_per_gpu"
 ACCUMULATION = "gradient_accumulation_steps"
 KEYS = (TRAIN, MICRO, ACCUMULATION)
 MESH_SINCE = (0, 15, 0)
+LOADED_SINCE = (0, 18, 6)  # before, `initialize` looks for both keys in the path of a file
 STRICT_WORLD_SINCE = (0, 19, 3)
 
 
@@ -72,11 +73,17 @@ def integral(value: object) -> ConfigValue:
 
 
 def has_mesh(config: DeepSpeedConfig) -> bool:
-    return config.version >= MESH_SINCE and "sequence_parallel_size" in config.values and "data_parallel_size" in config.values
+    return config.version >= MESH_SINCE and reads_parallel_sizes(config) and "data_parallel_size" in config.values
 
 
 def has_sequence_key(config: DeepSpeedConfig) -> bool:
-    return config.looks_up("sequence_parallel_size") and "sequence_parallel_size" in config.values
+    return config.looks_up("sequence_parallel_size") and reads_parallel_sizes(config)
+
+
+def reads_parallel_sizes(config: DeepSpeedConfig) -> bool:
+    """Whether `sequence_parallel_size` is there and looked for in a mapping: of a trainer or program, or a file that is loaded first."""
+    is_passed = config.trainer is not None or config.loop is not None or config.documents[0].is_call
+    return "sequence_parallel_size" in config.values and (is_passed or config.version >= LOADED_SINCE)
 
 
 def consumed(layout: Layout, settings: dict[str, Setting], divisor: object) -> int | None:

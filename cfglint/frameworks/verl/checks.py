@@ -44,7 +44,8 @@ from cfglint.frameworks.verl.sizes import (
     uses_critic,
     uses_reference,
 )
-from cfglint.source.annotations import Any, Collection, Iterator
+from cfglint.source.annotations import Any, Collection, Iterator, Operand
+from cfglint.source.hydra.interpolation import MISSING
 
 STEP: Stage = "first-step"
 STAGES = ("config", "init", STEP)
@@ -72,7 +73,7 @@ PLACES = {
 MACHINE: dict[tuple[str, ...], str | None] = {("use_critic",): "", ("use_reference_policy",): "", (WORLD,): "", (ROWS,): ""}
 MESSAGES = {"VRL015": "neither `{0}` nor `{1}` is set", "VRL016": "`{0}` and `{1}` cannot be set together"}
 ARITHMETIC = [[operator] for operator in ("*", "//", "%", "*=", "//=", "<", ">", "<=", ">=")]  # and comparison by size
-OF_A_SIZE, OF_GLOBAL, OF_ROWS, OF_GROUPS = "VRL010", "VRL018", "VRL022", "VRL029"
+OF_A_SIZE, OF_GLOBAL, OF_ROWS, OF_GROUPS, OTHER = "VRL010", "VRL018", "VRL022", "VRL029", "VRL035"
 INSTANTIATION = "hydra.errors.InstantiationException: Error in call to target"
 DIVISION = "ZeroDivisionError: integer division or modulo by zero"
 AGENT_WORKERS = f"{ROLLOUT}.agent.num_workers"
@@ -279,7 +280,9 @@ def groups(tree: ComposedConfig, sizes: Sizes) -> Iterator[Refusal]:
     if tree.is_missing(name):
         exception = f"omegaconf.errors.MissingMandatoryValue: Missing mandatory value: {name}"
         yield Refusal("VRL019", (name,), f"`{name}` has no default and is not set", exception, (f"set `{name}=vllm` or sglang",), "init")
-    gpus, parallel = sizes.gpus, sizes.sequence_parallel
+    gpus, parallel, shards = sizes.gpus, sizes.sequence_parallel, f"{ACTOR}.fsdp_config.fsdp_size"
+    if sizes.is_fsdp and tree.integer(shards) == 0:
+        yield Refusal(OTHER, (shards,), f"`{shards}` is 0", DIVISION, (f"set `{shards}=-1` for all GPUs",), "init")
     if sizes.is_fsdp and sizes.engine and gpus and parallel and parallel > gpus:
         message = f"`{key}` is {parallel}, more than the {gpus} GPUs"
         yield Refusal("VRL029", (key,), message, DIVISION, (f"set `{key}` to a divisor of {gpus}",), STEP)
@@ -408,6 +411,11 @@ def keywords(tree: ComposedConfig, sizes: Sizes) -> Iterator[Refusal]:
     if uses_critic(tree):
         sections.append((CRITIC, "config"))
     for section, stage in sections:
+        if stage == "config" or sizes.engine or section == ROLLOUT:
+            yield from uninstantiable(tree.raw(section), section, stage)
+        elif tree.raw(f"{section}.path") is None:
+            text = "omegaconf.errors.ValidationError: Incompatible value 'None' for field of type 'str'"
+            yield Refusal(OTHER, (f"{section}.path",), f"`{section}.path` is null", text, ("name a model",), stage)
         for key, target in unexpected(tree, section):
             name, kind = key.rpartition(".")[2], target.rpartition(".")[2]
             if section.endswith(".model") and not sizes.engine:
@@ -416,6 +424,24 @@ def keywords(tree: ComposedConfig, sizes: Sizes) -> Iterator[Refusal]:
                 said = f"TypeError(\"{kind}.__init__() got an unexpected keyword argument '{name}'\")"
                 exception = f"{INSTANTIATION} '{target}': {said}"
             yield Refusal("VRL030", (key,), f"`{key}` is not a field of `{kind}`", exception, (remove_key(key),), stage)
+
+
+def uninstantiable(values: Operand, section: str, stage: Stage) -> Iterator[Refusal]:
+    """The refusals of Hydra, which makes an object of a section: a class that it cannot locate, a value that nothing sets.
+
+    Source: hydra-core 1.3.8 _internal/instantiate/_instantiate2.py (_resolve_target), omegaconf 2.3 basecontainer.py.
+    """
+    for name, value in values.items() if isinstance(values, dict) else ():
+        key = f"{section}.{name}"
+        if isinstance(value, dict):
+            yield from uninstantiable(value, key, stage)
+        elif name == TARGET and (value is None or (isinstance(value, str) and "." not in value)):
+            what = "Expected a callable target, got" if value is None else "Error locating target"
+            text = f"hydra.errors.InstantiationException: {what} '{value}'"
+            yield Refusal(OTHER, (key,), f"`{key}` is not the path of a class", text, (remove_key(key),), stage)
+        elif value == MISSING and key != f"{ROLLOUT}.name":
+            text = f"omegaconf.errors.MissingMandatoryValue: Missing mandatory value: {key}"
+            yield Refusal(OTHER, (key,), f"`{key}` is `???`, a value that has to be set", text, (f"set `{key}`",), stage)
 
 
 def unexpected(tree: ComposedConfig, section: str) -> Iterator[tuple[str, str]]:

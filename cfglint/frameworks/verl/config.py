@@ -312,7 +312,7 @@ class VerlConfig(Config):
         origin, is_unresolved = self.origins.get(steps), bool(self.tree.problem(steps))
         if isinstance(origin, HydraOverride):
             key_node, node = self.command.find((origin.key,))
-            shown = origin.value if is_unresolved else self.value(key)
+            shown = origin.value if is_unresolved or self.tree.is_missing(key) else self.value(key)
             return Setting((key,), shown, OVERRIDE, self.command, node, key_node, place_of(self.command, node))
         if origin is not None and self.location is not None:
             file, inside = origin

@@ -137,6 +137,11 @@ class TestWorldSize:
     def test_older_releases_do_not_read_the_key(self, runs):
         assert resolved(runs.of({TOTAL: 16, "sequence_parallel_size": 2}, target="0.16.9")) == (16, 2, 1, 8)
 
+    def test_no_key_is_looked_for_in_the_path_of_a_file(self, runs):
+        values = {TOTAL: 16, "data_parallel_size": 4, "sequence_parallel_size": 2}
+        assert resolved(runs.of(values, target="0.18.5")) == (16, 2, 1, 8)
+        assert resolved(runs.of(values, target="0.18.6")) == (16, 4, 1, 4)
+
     def test_a_mesh_covers_the_gpus(self, runs):
         values = {TOTAL: 16, "data_parallel_size": 4, "sequence_parallel_size": 2}
         assert resolved(runs.of(values)) == (16, 4, 1, 4)

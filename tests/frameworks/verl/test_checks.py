@@ -8,6 +8,7 @@ from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.verl.checks import failed
 from cfglint.frameworks.verl.sizes import ComposedConfig, Sizes
 
+ACTOR = "actor_rollout_ref.actor"
 ACTOR_CLASS = "verl.workers.config.FSDPActorConfig"
 
 
@@ -53,3 +54,21 @@ def test_a_section_that_is_missing_is_no_failure():
 def test_sections_that_are_no_mappings_are_no_fault_of_ours(sections):
     tree = composed((0, 9, 1), **sections)
     assert failed(tree, Sizes(tree))
+
+
+@pytest.mark.parametrize(
+    ("actor", "key", "exception"),
+    [
+        ({"optim": {"_target_": "name"}}, "optim._target_", "hydra.errors.InstantiationException: Error locating target 'name'"),
+        ({"_target_": None}, "_target_", "hydra.errors.InstantiationException: Expected a callable target, got 'None'"),
+        ({"ppo_epochs": "???"}, "ppo_epochs", f"omegaconf.errors.MissingMandatoryValue: Missing mandatory value: {ACTOR}.ppo_epochs"),
+    ],
+)
+def test_hydra_makes_no_object_of_a_section(actor, key, exception):
+    assert ("VRL035", f"{ACTOR}.{key}", exception) in found(composed((0, 7, 1), actor))
+
+
+def test_workers_need_a_model_and_shards():
+    tree = composed((0, 7, 1), {"fsdp_config": {"fsdp_size": 0}})
+    refused = [each.key for each in failed(tree, Sizes(tree)) if each.kind == "VRL035" and each.fails_at == "init"]
+    assert refused == ["actor_rollout_ref.model.path", "actor_rollout_ref.actor.fsdp_config.fsdp_size"]
