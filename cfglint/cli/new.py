@@ -105,7 +105,14 @@ def run(arguments: Namespace) -> int:
         given = {name: value for name, value in given.items() if value is not None and value is not False}
         sources = getattr(arguments, "from")
         if not given and not sources and sys.stdin.isatty() and sys.stdout.isatty():
-            given = ask_for_facts(arguments)
+            try:
+                asked = ask(arguments.kind, arguments.framework, load_configuration(arguments).gpus)
+            except KeyboardInterrupt:
+                sys.stdout.write("\n")
+                warn("nothing was written")
+                raise
+            arguments.kind, arguments.framework = asked.kind, asked.framework
+            given = asked.facts
         if arguments.kind is None:
             raise UsageError(f"what kind of config? {', '.join((*kinds(), RUN))}")
         is_neox = "neox" in {arguments.kind, arguments.framework if arguments.kind == RUN else ""}
@@ -130,18 +137,6 @@ def run(arguments: Namespace) -> int:
     first = path_in(folder, generated.files[0].name)
     warn_of(note.replace(first, output) if names_file(output) else note for note in generated.notes)  # the last one starts the run
     return 0
-
-
-def ask_for_facts(arguments: Namespace) -> dict[str, Any]:
-    """The facts that the user answers; Ctrl-C ends the command and reports that nothing was written."""
-    try:
-        asked = ask(arguments.kind, arguments.framework, load_configuration(arguments).gpus)
-    except KeyboardInterrupt:
-        sys.stdout.write("\n")
-        warn("nothing was written")
-        raise
-    arguments.kind, arguments.framework = asked.kind, asked.framework
-    return asked.facts
 
 
 def with_facts_of_run(arguments: Namespace, paths: list[str], given: dict[str, Any]) -> dict[str, Any]:

@@ -189,18 +189,6 @@ class Loader(Record):
             self._begin(number, text, "", HUGGINGFACE if any(announced(text)) else DEEPSPEED)
         if self.open:
             self._collect(number, text)
-        self._remember(text)
-
-    def _begin(self, number: int, text: str, start: str, framework: str) -> None:
-        banner = TrainingBanner(number, framework, self.release, self.max_steps_given, text.partition(start)[0] if start else "")
-        if self.world_size is not None and framework == HUGGINGFACE:
-            banner.numbers["gpus"] = self.world_size
-        self.banners.append(banner)
-        self.open.append(banner)
-        self.max_steps_given = False
-
-    def _remember(self, text: str) -> None:
-        """Store what a later banner needs."""
         if MAX_STEPS_GIVEN in text:
             self.max_steps_given = True
         elif '"transformers_version"' in text:
@@ -209,6 +197,14 @@ class Loader(Record):
         elif "world" in text:
             size = _WORLD_SIZE.search(text)
             self.world_size = leading_integer(size.group(1)) if size else self.world_size
+
+    def _begin(self, number: int, text: str, start: str, framework: str) -> None:
+        banner = TrainingBanner(number, framework, self.release, self.max_steps_given, text.partition(start)[0] if start else "")
+        if self.world_size is not None and framework == HUGGINGFACE:
+            banner.numbers["gpus"] = self.world_size
+        self.banners.append(banner)
+        self.open.append(banner)
+        self.max_steps_given = False
 
     def _collect(self, number: int, text: str) -> None:
         self.open = [

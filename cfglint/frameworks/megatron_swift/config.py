@@ -9,7 +9,7 @@ from cfglint.findings.setting import Setting
 from cfglint.frameworks.arguments.parsing import INVALID
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.megatron_swift import FRAMEWORK
-from cfglint.frameworks.swift.fields import megatron_arguments
+from cfglint.frameworks.swift.fields import COMMON, HISTORY, own
 from cfglint.frameworks.swift.parsed_command import CommandConfig, command_of
 from cfglint.source.annotations import Operand, Sequence
 from cfglint.source.document import Document
@@ -23,7 +23,8 @@ class MegatronSwiftConfig(CommandConfig):
     def __init__(self, documents: list[Document], facts: LaunchFacts, kinds: Sequence[str] = ()) -> None:
         self.own_version = facts.version(FRAMEWORK.package, FRAMEWORK.newest)
         self.command = command_of(facts, documents[0])
-        self.known = megatron_arguments(self.command, self.own_version)
+        sections = dict.fromkeys((f"megatron {COMMON}", f"megatron {self.command}"))
+        self.known = {name: own(row) for section in sections for name, row in HISTORY.fields(section, self.own_version).items()}
         self.refused = []
         super().__init__(documents, facts, kinds)
         reading = FRAMEWORK.loader(documents[0], facts).read(documents[0])

@@ -38,11 +38,6 @@ def arguments_of(command: str, release: Version, transformers: Version) -> Argum
     return found
 
 
-def megatron_arguments(command: str, release: Version) -> Arguments:
-    sections = dict.fromkeys((f"megatron {COMMON}", f"megatron {command}"))
-    return {name: own(row) for section in sections for name, row in HISTORY.fields(section, release).items()}
-
-
 def own(row: tuple[Any, ...]) -> Option:
     return option(row[TYPE], row[DEFAULT], row[CHOICES] if len(row) > CHOICES else ())
 

@@ -109,7 +109,13 @@ class SetupScript:
         elif isinstance(value, ast.Name):
             yield from self.strings_of_name(value.id, depth)
         elif isinstance(value, ast.Subscript) and isinstance(value.value, ast.Name) and isinstance(value.slice, ast.Constant):
-            yield from self.of_entry(value.value.id, str(value.slice.value), depth)
+            key = str(value.slice.value)
+            nodes = [inner for entry, inner in self.pairs(ast.Name(value.value.id)) if entry == key]
+            if nodes:
+                for inner in nodes:
+                    yield from self.strings(inner, depth + 1)
+            elif name_of(key) in getattr(self, "table", {}):
+                yield self.table[name_of(key)]
         elif isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
             table: dict[str, str] = getattr(self, "table", {})
             for argument in value.args:
@@ -117,15 +123,6 @@ class SetupScript:
                     yield from (table.get(text, text) for text in self.strings(argument, depth + 1))
                 elif argument.value in table:
                     yield table[argument.value]
-
-    def of_entry(self, name: str, key: str, depth: int) -> Iterator[str]:
-        """The requirements under one key of a mapping, else the one of that name in the table of dependencies."""
-        nodes = [inner for entry, inner in self.pairs(ast.Name(name)) if entry == key]
-        if nodes:
-            for inner in nodes:
-                yield from self.strings(inner, depth + 1)
-        elif name_of(key) in getattr(self, "table", {}):
-            yield self.table[name_of(key)]
 
 
 def name_of(requirement: str) -> str:
