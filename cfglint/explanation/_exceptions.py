@@ -78,6 +78,7 @@ LCH002 FileNotFoundError: [Errno 2] No such file or directory
 LCH018 AssertionError
 LCH025 RuntimeError: CUDA error: invalid device ordinal
 LCH029 unexpected EOF while looking for matching `''
+LCH030 syntax error near unexpected token `done'
 LLF013 ValueError: `mask_history` is incompatible with `train_on_prompt`.
 LLF015 ValueError: Current template does not support `train_on_prompt`.
 LLF016 ValueError: Please specify dataset for training.
