@@ -24,21 +24,7 @@ from cfglint.source.sections import every_document
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.findings.entries import (
-        Alternatives,
-        BannerEntry,
-        ChangeEntry,
-        ConsequenceEntry,
-        FailureEntry,
-        FindingEntry,
-        FixPlan,
-        MemoryEntry,
-        PlanEntry,
-        PlanTable,
-        SettingChangeEntry,
-        SettingEntry,
-        ValueChangeEntry,
-    )
+    from cfglint.findings import entries
 
 
 class CheckResult(Record):
@@ -70,7 +56,7 @@ class CheckResult(Record):
     def __len__(self) -> int:
         return len(self.runs)
 
-    def to_dicts(self) -> list[FindingEntry]:
+    def to_dicts(self) -> list[entries.FindingEntry]:
         """The findings as rows of plain values, with the fields of `check --format json`."""
         return [json.entry(diagnostic) for diagnostic in self.diagnostics]
 
@@ -115,12 +101,12 @@ class FixResult:
         return self.feasible and not self.needs
 
     @property
-    def plan(self) -> FixPlan | None:
+    def plan(self) -> entries.FixPlan | None:
         """The batch sizes that reach the target; None without a target."""
         return fixes.plan_entry(self._found) if self._found is not None else None
 
     @property
-    def alternatives(self) -> Alternatives | None:
+    def alternatives(self) -> entries.Alternatives | None:
         """The nearest targets that can be reached; None without a target."""
         return self._found.alternatives if self._found is not None else None
 
@@ -135,7 +121,7 @@ class FixResult:
         writing.write_all(writes)
         return [write.path for write in writes]
 
-    def to_dicts(self) -> list[ValueChangeEntry]:
+    def to_dicts(self) -> list[entries.ValueChangeEntry]:
         """The changed values as rows: file, key, before, after."""
         return [fixes.change_entry(change) for change in self.changes]
 
@@ -159,17 +145,17 @@ class FixResult:
 class PlanResult(Record):
     """A target global batch size on several GPU counts, one entry for each; true if at least one of them works."""
 
-    _table: PlanTable
+    _table: entries.PlanTable
 
     @property
-    def plans(self) -> list[PlanEntry]:
+    def plans(self) -> list[entries.PlanEntry]:
         """One plan for each GPU count, with the fields of `plan --format json`."""
         return self._table["plans"]
 
     def __bool__(self) -> bool:
         return any(plan["feasible"] for plan in self.plans)
 
-    def __iter__(self) -> Iterator[PlanEntry]:
+    def __iter__(self) -> Iterator[entries.PlanEntry]:
         return iter(self.plans)
 
     def to_dicts(self) -> list[ConfigTable]:
@@ -199,7 +185,7 @@ class Explanation(Record):
     _summary: RunSummary
 
     @property
-    def settings(self) -> list[SettingEntry]:
+    def settings(self) -> list[entries.SettingEntry]:
         """The settings as rows: key, value, origin, file, line, because."""
         return table(self._summary)["settings"]
 
@@ -209,12 +195,12 @@ class Explanation(Record):
         return self._summary.resolved
 
     @property
-    def memory(self) -> MemoryEntry | None:
+    def memory(self) -> entries.MemoryEntry | None:
         """The memory that the run needs on each GPU, with the fields of `explain --format json`; None if the model's shape is unknown."""
         memory = self._summary.memory
         return memory.entry() if memory is not None else None
 
-    def to_dicts(self) -> list[SettingEntry]:
+    def to_dicts(self) -> list[entries.SettingEntry]:
         """The settings as rows."""
         return self.settings
 
@@ -240,16 +226,16 @@ class LogResult(Record):
     _found: ExplainedLog
 
     @property
-    def failures(self) -> list[FailureEntry]:
+    def failures(self) -> list[entries.FailureEntry]:
         """Why the training failed, with the fields of `log --format json`."""
         return [failure_entry(failure) for failure in self._found.failures]
 
     @property
-    def banners(self) -> list[BannerEntry]:
+    def banners(self) -> list[entries.BannerEntry]:
         """The numbers of each training that the log announces, with the fields of `log --format json`."""
         return [banner_entry(banner) for banner in self._found.banners]
 
-    def to_dicts(self) -> list[FailureEntry]:
+    def to_dicts(self) -> list[entries.FailureEntry]:
         """The failures as rows."""
         return self.failures
 
@@ -276,16 +262,16 @@ class DiffResult(Record):
         return not self._comparison.empty
 
     @property
-    def consequences(self) -> list[ConsequenceEntry]:
+    def consequences(self) -> list[entries.ConsequenceEntry]:
         """The consequences of the change, with the fields of `diff --format json`."""
         return [changes.consequence_entry(consequence) for consequence in self._comparison.consequences]
 
     @property
-    def settings(self) -> list[SettingChangeEntry]:
+    def settings(self) -> list[entries.SettingChangeEntry]:
         """The changed settings, with the fields of `diff --format json`."""
         return [changes.setting_entry(setting) for setting in self._comparison.settings]
 
-    def to_dicts(self) -> list[ConsequenceEntry]:
+    def to_dicts(self) -> list[entries.ConsequenceEntry]:
         """The consequences as rows."""
         return self.consequences
 
@@ -323,7 +309,7 @@ class ReviewResult:
         """The findings that the branch adds, and that nothing suppresses."""
         return [diagnostic for comparison in self._comparisons for diagnostic in comparison.new]
 
-    def to_dicts(self) -> list[ChangeEntry]:
+    def to_dicts(self) -> list[entries.ChangeEntry]:
         """The runs as rows, with the fields of `review --format json`."""
         return [changes.entry(comparison) for comparison in self._comparisons]
 

@@ -10,16 +10,7 @@ from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.findings.entries import (
-        AlternativeEntry,
-        LaunchEntry,
-        MemoryDrawing,
-        NotReadEntry,
-        ResumeEntry,
-        RunEntry,
-        SamplesEntry,
-        SettingEntry,
-    )
+    from cfglint.findings import entries
     from cfglint.source.change import Change, Edit
 
 FoundKey = tuple[str, int, str, str, str, str]
@@ -210,11 +201,11 @@ class ReportContext(Record):
     """
 
     texts: dict[str, str]
-    settings: list[SettingEntry]
+    settings: list[entries.SettingEntry]
     marks: dict[str, list[int]]
     assumed: list[str]
     complete: bool
-    memory: MemoryDrawing | None = None
+    memory: entries.MemoryDrawing | None = None
     left_open: str = ""
 
 
@@ -237,14 +228,14 @@ class Outcome(Record):
     diagnostics: list[Diagnostic]
     target_from: dict[str, str] = {}
     own_consumer: str = ""  # if it is not the kind of the first file
-    launch: LaunchEntry | None = None  # the facts of the launch line, for a run that a script starts
-    alternative: AlternativeEntry | None = None
+    launch: entries.LaunchEntry | None = None  # the facts of the launch line, for a run that a script starts
+    alternative: entries.AlternativeEntry | None = None
     machine: bool = True
-    not_read: list[NotReadEntry] = []
+    not_read: list[entries.NotReadEntry] = []
     assumed: list[str] = []
     nodes: int | None = None
-    resume: ResumeEntry | None = None
-    samples: SamplesEntry | None = None
+    resume: entries.ResumeEntry | None = None
+    samples: entries.SamplesEntry | None = None
     context: ReportContext | None = None
     unknown: list[tuple[str, Reason]] = []
     memory: str = ""
@@ -272,7 +263,7 @@ class Outcome(Record):
         """Whether another outcome is of the same run, whose program builds its arguments in another branch of a condition."""
         return self.alternative is not None and self.alternative["number"] > 1
 
-    def entry(self) -> RunEntry:
+    def entry(self) -> entries.RunEntry:
         """The entry of `runs`, without the findings."""
         nodes = self.nodes
         if nodes is None and self.launch is None and self.gpus is not None and self.gpus > 0:
@@ -280,7 +271,7 @@ class Outcome(Record):
 
             size = fewest_nodes(self.gpus, GPUS_OF_NODE)  # None if the GPUs fill no whole nodes
             nodes = size.nodes if size is not None else None
-        entry: RunEntry = {
+        entry: entries.RunEntry = {
             "files": self.files,
             "kinds": self.kinds,
             "target": self.target,
