@@ -95,7 +95,8 @@ class LaunchFacts(Record):
 
     def started_by(self, run: Launched) -> LaunchFacts:
         """The same facts with the launch of another version of the run."""
-        return self.replace(launch=run.launch, again=run.facts.again, relaunched=run.facts.relaunched)
+        facts = run.facts
+        return self.replace(launch=run.launch, again=facts.again, relaunched=facts.relaunched, overrides=facts.overrides)
 
     def version(self, package: str, newest: str) -> Version:
         """The target release of a package as three or more numbers; the newest known release if none is specified."""

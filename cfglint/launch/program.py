@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 from cfglint.evaluate import Reason
 from cfglint.launch.kinds import TRAINER, kind_of_class
 from cfglint.source.annotations import Any, ConfigValue, Mapping
@@ -192,7 +194,8 @@ class ProgramFacts(Record):
     `own_methods` are all methods of such subclasses, `own_batches` whether one makes the training's batches of a size of its own.
     `spreads` is the `device_map` by which it loads a model over all GPUs, else empty.
     `taken` are further arguments of a class that drops all that it does not know.
-    `changed` are fields that the code sets after parsing. `exact`: the defaults of `arguments` are known, as is every class between it
+    `changed` are fields that the code sets after parsing, to values that are not known; those of which it is known are `assigned`, `stores`
+    are the places. `exact`: the defaults of `arguments` are known, as is every class between it
     and the parser. `config_files` are DeepSpeed files that the code names if the line names none. `built` are the calls that build a
     trainer's arguments in code, `further` the number of those beyond a limit, `engines` the calls of `deepspeed.initialize` that train,
     `scopes` the code that it may run, `evaluations` what its code does with each launch line (all of `launch.programs`). `trainer_calls`
@@ -218,6 +221,8 @@ class ProgramFacts(Record):
     spreads: str = ""
     taken: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
+    assigned: Mapping[str, Any] = {}
+    stores: tuple[tuple[ast.AST | None, str], ...] = ()
     exact: bool = False
     config_files: tuple[str, ...] = ()
     built: tuple[BuiltCall, ...] = ()

@@ -19,7 +19,7 @@ from cfglint.rewrite.terms import SourceTerm, Term, by_cost, sources_of, texts_o
 from cfglint.rewrite.value_change import ValueChange, count_in
 from cfglint.run.checked import CheckedRun
 from cfglint.source import CfglintError
-from cfglint.source.annotations import Iterator
+from cfglint.source.annotations import Iterator, Sequence
 from cfglint.source.change import EditRefused
 from cfglint.source.document import Document, Part, Path
 from cfglint.source.python.call import CallDocument
@@ -426,7 +426,7 @@ def _rewrite(found: Retarget, resized: Resized, opened: list[str]) -> None:
     for chosen in by_cost(there, missing):
         try:
             texts = texts_of(chosen)
-            if _reached(found, run, texts, chosen):
+            if _reached(found, resized, texts, chosen):
                 refuse_other_size(run, resized.texts, {**resized.texts, **texts}, found.layout.after)
                 found.texts = {**resized.texts, **texts}
                 value_changes = final_changes([*resized.changed, *(change for term in chosen for change in term.value_changes())])
@@ -565,17 +565,30 @@ def _terms(found: Retarget, after: CheckedRun) -> Iterator[Term]:
                 yield Term(config, role, setting, AUTO)
 
 
-def _reached(found: Retarget, resized: CheckedRun, texts: dict[str, str], chosen_terms: list[Term]) -> bool:
+def _reached(found: Retarget, resized: Resized, texts: dict[str, str], chosen_terms: list[Term]) -> bool:
     """Whether each config computes the target from the new contents; raises EditRefused if they change something else of a program."""
-    documents = reread_all(resized.documents, texts)
-    for before, after in zip(resized.documents, documents, strict=True):
+    run = resized.run
+    documents, facts = reread_all(run.documents, texts), run.facts
+    command = run.launch.command
+    if facts.relaunched is not None and command is not None and any(path.document.path in texts for path in command.written_elsewhere()):
+        launched = facts.relaunched({**resized.texts, **texts}, found.layout.after)  # what the program does with them is evaluated anew
+        refuse_other_values(facts.overrides, launched.facts.overrides, {term.setting.name for term in chosen_terms})
+        documents[0], facts = launched.documents[0], facts.started_by(launched)
+    for before, after in zip(run.documents, documents, strict=True):
         if isinstance(before, CallDocument) and isinstance(after, CallDocument):
             terms = [chosen_term for chosen_term in chosen_terms if len(chosen_term.setting.path) == 1 and not chosen_term.is_on_line]
             wanted = {str(term.setting.path[0]): term.value for term in terms}
             from cfglint.source.python.edits import refuse_other_changes
 
             refuse_other_changes(before, after, {**before.values, **{name: wanted[name] for name in wanted if name in after.values}})
-    return computes(CheckedRun(documents, resized.kinds, resized.facts), found)
+    return computes(CheckedRun(documents, run.kinds, facts), found)
+
+
+def refuse_other_values(before: Sequence[Override], after: Sequence[Override], names: set[str]) -> None:
+    """Raise EditRefused if a program gives something else than these arguments other values than before."""
+    values = [{override.key: override.values for override in overrides if override.key not in names} for overrides in (before, after)]
+    if values[0] != values[1]:
+        raise EditRefused("the edited program would set other arguments, too", 0)
 
 
 def computes(run: CheckedRun, found: Retarget) -> bool:

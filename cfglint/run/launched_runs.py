@@ -315,11 +315,10 @@ class LaunchedRuns:
     def launch_facts(self, line: LaunchLine, launch: Launch, documents: list[Document], built: BuiltArguments | None = None) -> LaunchFacts:
         """The facts of a launch: its processes, and that its files and arguments are the whole run."""
         launcher, gpus, command = launcher_of(line), line.processes, line_and_command(launch)[1]
+        overrides = self.facts.overrides
         launch.program = launch.code = built.program if built is not None else launch.parser
         if built is None and launch.parser is not None and launch.parser.arguments:
-            from cfglint.launch.programs.built_arguments import with_trainers
-
-            launch.program = launch.code = with_trainers(launch.parser, self.scripts.context(line))
+            overrides = (*add_program(launch, command, launch.parser, self.scripts.context(line)), *overrides)
         if built is None:  # the important arguments whose final values are unknown, also those that the program sets itself
             program = launch.program
             known = {*FIELDS, *(fields_of_class(program.arguments) if program is not None else ())}
@@ -374,6 +373,7 @@ class LaunchedRuns:
         )
         return self.facts.replace(
             launch=launch,
+            overrides=overrides,
             gpus=gpus,
             gpus_source=f"{line.call.path}:{line.call.line}",
             trainer=self.facts.trainer or (built.trainer if built is not None else None),
@@ -384,6 +384,17 @@ class LaunchedRuns:
             or own_parser
             or launcher.kind in known_kinds(),
         ).on_card(line.header.requested_card(line.srun) if line.header or line.srun else "")
+
+
+def add_program(launch: Launch, command: CommandDocument, program: ProgramFacts, context: Context) -> tuple[Override, ...]:
+    """Add what a program does with the arguments that its parser fills; returns the values that it gives them in place of the line's."""
+    from cfglint.launch.programs.built_arguments import overrides_of, with_trainers
+
+    launch.program = launch.code = with_trainers(program, context)
+    launch.not_read += launch.program.not_read[len(program.not_read) :]
+    overrides = overrides_of(launch.program)
+    command.elsewhere = {override.key: override.argument for override in overrides if override.argument is not None}
+    return overrides
 
 
 def made_visible(program: ProgramFacts | None, context: Context) -> int | None:

@@ -206,7 +206,7 @@ class Document:
 
     def written_elsewhere(self) -> list[Written]:
         """The places in other documents that its values come from."""
-        return []
+        return [*self.elsewhere.values()]
 
     def key_text(self, path: Path) -> str:
         """A key for people: as a JSON pointer into the file, or an option as its line spells it."""

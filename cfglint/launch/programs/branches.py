@@ -23,6 +23,7 @@ CHANGES_PER_STEP = 50  # of the journal that are read again
 EXITS = ("sys.exit", "exit", "quit", "os._exit")
 REPORTS = frozenset(("debug", "info", "warning", "warn", "error", "critical", "exception", "log", "echo", "secho", "print", "write"))
 MOST_FUNCTIONS = 1024  # of which is known whether they are generators
+MOST_CONDITIONS = 1024  # of which is known what their sides set
 IMPORT_ERRORS = ("ImportError", "ModuleNotFoundError")
 
 
@@ -268,6 +269,14 @@ def is_import_error(handler: ast.ExceptHandler) -> bool:
     """Whether a handler is for a package that is not installed; packages are taken as installed."""
     types = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
     return all(isinstance(node, ast.Name) and node.id in IMPORT_ERRORS for node in types)
+
+
+@lru_cache(MOST_CONDITIONS)
+def stores_below(node: ast.If, side: bool) -> tuple[ast.AST, ...]:
+    """The assignments to attributes, and the calls of `setattr`, on one side of a condition."""
+    nodes = [inner for line in (node.body if side else node.orelse) for inner in ast.walk(line)]
+    calls = [inner for inner in nodes if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Name) and inner.func.id == "setattr"]
+    return (*calls, *(inner for inner in nodes if isinstance(inner, ast.Attribute) and isinstance(inner.ctx, ast.Store)))
 
 
 @lru_cache(MOST_FUNCTIONS)

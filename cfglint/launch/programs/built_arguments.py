@@ -10,6 +10,7 @@ from cfglint.evaluate import Reason, Unknown
 from cfglint.launch.command import not_known
 from cfglint.launch.kinds import LAUNCH, base_fields, kind_of_class, trainer_of_class
 from cfglint.launch.machine import VISIBLE
+from cfglint.launch.overrides import Override
 from cfglint.launch.program import HF_PARSERS, AdapterCall, ImportedNames, OwnLoop, ProgramCall, ProgramFacts, TrainerCall
 from cfglint.launch.programs.calls import OF_MODELS, MadeCall, field_names
 from cfglint.launch.programs.classes import PACKAGES, SEQ2SEQ, known_fields
@@ -22,6 +23,8 @@ from cfglint.launch.programs.documents import (
     document_of_call,
     given_mapping,
     is_unknown_config,
+    merged,
+    place_elsewhere,
     place_of_literal,
 )
 from cfglint.launch.programs.modules import Definition, External, Modules, ProgramModule
@@ -116,6 +119,12 @@ class ParsedArguments(BuiltArguments):
         for name, field in program.defaults.items():
             if field.written is not None and not isinstance(field.default, Unknown) and literal(field.written[0]) is not COMPUTED:
                 self.document.defaults[name] = place_of_literal(self.document, name, field.written[0], field.written[1], field.default)
+        made = MadeCall(parser.kind, parser.call, module, ())
+        for name, value in self.program.assigned.items():
+            add(self.document, name, parser.call, value, made, module.offsets, program)
+        fillings = [each.filling for each in evaluation_of(program, context).evaluation.filled]
+        if fillings and all(filling is not None and filling.in_place for filling in fillings):
+            self.doubts = ()  # the line has no part in them
         self.document.files = frozenset(program_module.path for program_module in program.modules.known())
         self.document.again_with = lambda texts: parsed_again(self.document, texts, reread, context)
         self.document.again = lambda text: parsed_again(self.document, {module.path: text}, reread, context)
@@ -190,11 +199,44 @@ def trained(facts: ProgramFacts, program: ProgramFacts, evaluated: Evaluated, no
     trainers, adapters = trainer_calls(program, evaluated, node), tuple(adapter_calls(program, evaluated))
     facts = changed(facts, trainer_calls=trainers, adapters=adapters, imports=imports(program, evaluated))
     if facts.parser in HF_PARSERS and node is None:
-        given = (result.slots.get("args") for call in evaluated.trainers.values() for result in call.results)
-        built = [value.data for value in given if isinstance(value, Value) and isinstance(value.data, Built)]
-        later = {str(name) for each in built for name in (known_fields(each.name) if each.is_open else each.in_training)}
-        facts.changed = tuple(sorted({*facts.changed, *(later & known_fields(facts.arguments))}))
+        add_filled(facts, evaluated)
     return facts
+
+
+def overrides_of(program: ProgramFacts) -> tuple[Override, ...]:
+    """What a program gives the arguments that its parser fills, in place of the words of the line."""
+    overrides: list[Override] = []
+    for name, value in program.assigned.items():
+        content = plain(value)
+        path = value.module.path if value.module is not None else program.path
+        override = Override(name, [str(content)], f"`{path}`:", values=(content,))
+        override.argument = place_elsewhere(CallDocument(path, "", name, 0, 0), name, False, value, content)
+        if override.argument is not None:
+            document = override.argument.document
+            node = document.find(override.argument.path)[1]
+            override.place = (document, node) if node is not None else None
+        overrides.append(override)
+    return tuple(overrides)
+
+
+def add_filled(facts: ProgramFacts, evaluated: Evaluated) -> None:
+    """Add what the arguments that a parser fills have besides those of the line: what a file in its place says, and what the code sets."""
+    given = (result.slots.get("args") for call in evaluated.trainers.values() for result in call.results)
+    built = [value.data for value in given if isinstance(value, Value) and isinstance(value.data, Built)]
+    filled: list[Built] = [each for each in built or evaluated.evaluation.filled if each.filling is not None]
+    filled = [each for each in filled if each.filling and not each.filling.in_place] or filled
+    fields = known_fields(facts.arguments)
+    final = merged([{**each.arguments, **each.in_training} for each in filled])
+    of_line = [each.filling.line for each in filled if each.filling is not None]
+    final = {name: value for name, value in final.items() if name in fields and any(line.get(name) is not value for line in of_line)}
+    unread = tuple(each.filling.unread for each in filled if each.filling is not None and each.filling.unread is not None)
+    is_open = any(each.is_open for each in filled)
+    changed_fields = fields if is_open and not unread else {name for name, value in final.items() if isinstance(plain(value), Unknown)}
+    evaluated_stores = evaluated.stores if filled and evaluated.complete else frozenset()
+    unread_stores = {name for place, name in facts.stores if place not in evaluated_stores}
+    facts.assigned = {} if unread else {name: value for name, value in final.items() if name not in changed_fields | unread_stores}
+    facts.changed = tuple(sorted(unread_stores | (set() if unread else changed_fields)))
+    facts.not_read += unread
 
 
 def parsed_arguments(program: ProgramFacts, reread: Reread, context: Context) -> BuiltArguments | None:

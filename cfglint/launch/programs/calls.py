@@ -366,7 +366,7 @@ class ProgramEvaluation(TrainingLoops):
         fields.update(zip((FIRST,), given, strict=False))
         if call is not None:
             call.made_of = made_of
-        return Value(Built(last, fields, made_of, call))
+        return self.initialized(Value(Built(last, fields, made_of, call)))
 
     def record(
         self, among: dict[ast.Call, MadeCall], name: str, given: Given, named: Named, node: ast.AST, origin: str = ""

@@ -50,8 +50,8 @@ class Dataclass(Record):
     defined: list[ast.ClassDef] = []
 
     @property
-    def assigned(self) -> set[str]:
-        return {name for node in self.defined for name in assigned_fields(node)}
+    def assigned(self) -> list[tuple[ast.AST, str]]:
+        return [store for node in self.defined for store in assigned_fields(node)]
 
 
 def read_class(modules: Modules, found: Definition | External | None) -> Dataclass:
@@ -95,9 +95,10 @@ def linearized(modules: Modules, found: Definition | External | None) -> list[De
     return order[::-1] if not pending else [None, *order[::-1]]
 
 
-def assigned_fields(node: ast.ClassDef) -> set[str]:
+def assigned_fields(node: ast.ClassDef) -> list[tuple[ast.AST, str]]:
+    """The attributes that the methods of a class set, each with its place."""
     stores = (each for each in ast.walk(node) if isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Store))
-    return {each.attr for each in stores if dotted(each)[:-1] == ["self"]}
+    return [(each, each.attr) for each in stores if dotted(each)[:-1] == ["self"]]
 
 
 def field(line: ast.AnnAssign, scope: Scope) -> Field | None:

@@ -50,8 +50,12 @@ def document_of_call(made: MadeCall, program: ProgramFacts, fields: Collection[s
 
 def set_later(made: MadeCall) -> dict[str, Value]:
     """The values that the code gives to attributes of the results afterwards: of those that differ it is not known which one counts."""
-    given = [result.in_training if isinstance(result, Built) else result.slots for result in made.used]
-    slots = [{name: value for name, value in each.items() if name is not OPEN and isinstance(value, Value)} for each in given]
+    return merged([result.in_training if isinstance(result, Built) else result.slots for result in made.used])
+
+
+def merged(objects: list[dict[Any, Any]]) -> dict[str, Value]:
+    """The attributes of one of several objects: of those that differ it is not known which one counts."""
+    slots = [{name: value for name, value in each.items() if name is not OPEN and isinstance(value, Value)} for each in objects]
     found: dict[str, Value] = {}
     for name in dict.fromkeys(name for each in slots for name in each):
         values = [each[name] for each in slots if name in each]

@@ -31,6 +31,7 @@ from cfglint.launch.programs.branches import (
     is_generator,
     is_import_error,
     side_of,
+    stores_below,
 )
 from cfglint.launch.programs.context import Context
 from cfglint.launch.programs.modules import FRAMEWORKS, External, Modules, ProgramModule, external, imported
@@ -112,12 +113,20 @@ class Interpreter(Branches):
         self.hydra_folder = NONE
         self.argv: Value | None = None
         self.parsers: dict[ast.AST, list[Any]] = {}  # of the launch line, by the calls that make them
+        self.filled: list[Any] = []  # the arguments that parsers of classes fill
         self.commands: tuple[str, ...] = ()  # the subcommands of a parser, if the line names none of them
 
     # -- the call that is evaluated
 
     def here(self) -> ast.AST:
         return self.site[0] if self.site is not None else NOWHERE
+
+    def initialized(self, built: Value) -> Value:
+        """Arguments of a framework, with what `__post_init__` of the program's own class makes of them."""
+        after = self.of_class(built.data.made_of, "__post_init__", built) if built.data.made_of is not None else None
+        if after is not None and isinstance(after.data, Function):
+            self.run_function(after.data, [], {})
+        return built
 
     def here_frame(self) -> Frame:
         assert self.site is not None
@@ -282,6 +291,7 @@ class Interpreter(Branches):
         value = self.evaluate(node.test, frame)
         holds = self.truth(value)
         if not isinstance(holds, Unknown):
+            self.stores.update(stores_below(node, not holds))  # it is known that they change nothing
             self.block(node.body if holds else node.orelse, frame)
             return
         self._undecided(node, value, frame)

@@ -425,6 +425,7 @@ def shallow_copy(value: Value) -> Value:
         copy = Instance(data.made_of, {})
     elif isinstance(data, Built):
         copy = Built(data.name, dict(data.arguments), data.made_of, data.call)
+        copy.filling = data.filling
     else:
         return value
     copy.slots.update(data.slots)

@@ -21,6 +21,7 @@ from cfglint.launch.programs.objects import (
     OPEN,
     Built,
     Class,
+    Filling,
     Function,
     Given,
     Instance,
@@ -466,29 +467,44 @@ class ClassParser(Record):
 def filled(run: Interpreter, parser: ClassParser, name: str, given: Given, named: Named) -> Value:
     if name in ("parse_args_into_dataclasses", "parse_args_and_config", "parse", "parse_args"):
         words, is_open = words_of(run, given, named)
-        file: dict[str, Any] = {}
+        file: dict[str, Value] = {}
         if name != "parse_args_into_dataclasses":
             place = next((index for index, word in enumerate(words) if word == "--config"), None)
             path = words[place + 1] if place is not None and place + 1 < len(words) else None
             path = path or next((word.partition("=")[2] for word in words if word is not None and word.startswith("--config=")), None)
-            content = plain(config_files.loaded(run, "yaml", Value(OpenFile(Value(path))))) if path is not None else {}
-            is_open = is_open or (path is None and place is not None) or not isinstance(content, dict)
-            file = content if isinstance(content, dict) else {}
+            content = entries_of(config_files.loaded(run, "yaml", Value(OpenFile(Value(path))))) if path is not None else {}
+            is_open = is_open or (path is None and place is not None) or content is None
+            file = content or {}
         values = [made_by(run, value, words, is_open, file, parser.defaults, casts=True) for value in parser.classes]
+        run.filled += [] if run.trial else [value.data for value in values if isinstance(value.data, Built)]
         rest = [unknown()] if plain(named.get("return_remaining_strings", NONE)) else []
         return values[0] if name == "parse" and len(values) == 1 else Value(Sequence([*values, *rest], "tuple"))
     if name in ("parse_yaml_file", "parse_json_file", "parse_dict"):
         source = given[0] if given else next(iter(named.values()), unknown())
         syntax = "json" if "json" in name else "yaml"
-        content = plain(config_files.loaded(run, syntax, Value(OpenFile(source))) if name != "parse_dict" else source)
-        file = content if isinstance(content, dict) else {}
-        values = [made_by(run, value, (), not isinstance(content, dict), file, parser.defaults) for value in parser.classes]
+        mapping = config_files.loaded(run, syntax, Value(OpenFile(source))) if name != "parse_dict" else source
+        content = entries_of(mapping)
+        values = [made_by(run, value, (), content is None, content or {}, parser.defaults) for value in parser.classes]
+        reasons = source.reasons or mapping.reasons
+        why = reasons[0].text if reasons else "it is computed"
+        path, at = run.here_frame().module.path, getattr(run.here(), "lineno", 0)
+        unread = Reason("file", f"what `{name}` of `{path}` reads", why, path, at, opens=True) if content is None else None
+        for built in [value.data for value in values if isinstance(value.data, Built) and not run.trial]:
+            built.filling = Filling({}, True, unread)
+            run.filled.append(built)
         return Value(Sequence(values, "tuple"))
     return unknown()
 
 
+def entries_of(mapping: Value) -> dict[str, Value] | None:
+    """The entries of a mapping; None if there may be others."""
+    data = mapping.data
+    is_whole = isinstance(data, Mapping) and not data.has_unknown_keys and all(isinstance(key, str) for key in data.items)
+    return dict(data.items) if is_whole else None
+
+
 def made_by(
-    run: Interpreter, kind: Value, words: Words, is_open: bool, file: dict[str, Any], defaults: Named, casts: bool = False
+    run: Interpreter, kind: Value, words: Words, is_open: bool, file: dict[str, Value], defaults: Named, casts: bool = False
 ) -> Value:
     """The object of one class that a parser makes of the words of a line and of a file.
 
@@ -508,8 +524,8 @@ def made_by(
     for name, line in lines.items():
         value = field_value(run, data, name, line, scope, words)
         if value is None and name in file:
-            words_of_file = [file[name]] if casts and isinstance(file[name], str) else None
-            value = field_value(run, data, name, line, scope, (f"--{name}", *words_of_file)) if words_of_file else wrapped(file[name])
+            text = file[name].data if casts else None
+            value = field_value(run, data, name, line, scope, (f"--{name}", text)) if isinstance(text, str) else file[name]
         value = value or defaults.get(name)
         if value is not None:
             named[name] = value
@@ -519,7 +535,8 @@ def made_by(
     if kind_of_class(base):
         built = framework_object(base, words, is_open, file, data)
         built.arguments.update(named)
-        return Value(built)
+        built.filling = Filling(dict(built.arguments))
+        return run.initialized(Value(built))
     before, run.site = run.site, None
     try:
         return run.instance(data, [], named, run.here())
@@ -566,17 +583,19 @@ def words_behind(words: Words, name: str) -> list[str | None] | None:
     return found
 
 
-def framework_object(name: str, words: Words, is_open: bool, file: dict[str, Any], made_of: Class | None) -> Built:
+def framework_object(name: str, words: Words, is_open: bool, file: dict[str, Value], made_of: Class | None) -> Built:
     found: dict[str, Value] = {}
     for field in known_fields(name):
         given = words_behind(words, field)
         if given is not None:
             found[field] = field_of_words(parsed_type(field), "1", given)
         elif field in file:
-            found[field] = wrapped(file[field])
+            found[field] = file[field]
         elif is_open:
             found[field] = unknown(of_line(field))
-    return Built(name, found, made_of)
+    built = Built(name, found, made_of)
+    built.filling = Filling(dict(found))
+    return built
 
 
 def words_of(run: Interpreter, given: Given, named: Named) -> tuple[Words, bool]:

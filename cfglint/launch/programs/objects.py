@@ -381,16 +381,17 @@ class Counted(Opaque):
 class Built(Container):
     """An object of a framework's class of arguments: its slots are the fields that the code sets after it was made.
 
-    `call` is the `MadeCall` that made it, or what it is a copy of. `is_given`: a trainer gets it. `trained` are the slots that it has where
-    trainers are trained; those of which have several values are unknown.
+    `call` is the `MadeCall` that made it, or what it is a copy of; `filling` how a parser did. `is_given`: a trainer gets it. `trained` are
+    the slots that it has where trainers are trained; those of which have several values are unknown.
     """
 
-    __slots__ = ("arguments", "call", "is_given", "made_of", "name", "trained")
+    __slots__ = ("arguments", "call", "filling", "is_given", "made_of", "name", "trained")
 
     def __init__(self, name: str, arguments: dict[str, Value], made_of: Class | None = None, call: Any = None) -> None:
         super().__init__()
         self.name, self.arguments, self.made_of = name, arguments, made_of
         self.call, self.is_given = call, False
+        self.filling: Filling | None = None
         self.trained: dict[Any, Any] | None = None
         if call is not None:
             call.results.append(self)
@@ -408,6 +409,16 @@ class Built(Container):
                 if not all(isinstance(value, Value) for value in values) or not same(values[0], values[1]):
                     now[name] = unknown(Reason("branch", "the trainings of the program, which differ"))
         self.trained = now
+
+
+class Filling(Record):
+    """What a parser fills an object of arguments with: the words of `line`, or a file or mapping in their place. `unread` is why that is
+    not known, with its place.
+    """
+
+    line: dict[str, Value]
+    in_place: bool = False
+    unread: Reason | None = None
 
 
 class ModuleObject(Record):

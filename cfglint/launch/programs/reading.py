@@ -207,9 +207,10 @@ def fill(facts: ProgramFacts, parser: Construction, scopes: list[Scope]) -> None
             fields.update(SEQ2SEQ if dataclass.base == "Seq2SeqTrainingArguments" else {})
             fields.update((name, field) for name, field in dataclass.own.items() if name not in known)
             names = set(named[index : index + 1])
-            changed_here = {*changed_fields(scopes, names), *dataclass.assigned}
-            changed_here |= {MICRO} if facts.own_batches else set()
-            facts.changed = tuple(sorted(name for name in changed_here if name in known))
+            stores: list[tuple[ast.AST | None, str]] = [*stored_fields(scopes, names), *dataclass.assigned]
+            stores += [(None, MICRO)] if facts.own_batches else []
+            facts.stores = tuple((node, name) for node, name in stores if name in known)
+            facts.changed = tuple(sorted({name for _, name in facts.stores}))
         else:
             if any(dataclass.base in kind.script_classes() for _, kind in every_kind()):
                 classes.append(dataclass.base)
@@ -336,7 +337,7 @@ class Constructor(BuiltCall):
                     yield from [name] if isinstance(name, str) else self.known
         for cls in linearized(self.scope.modules, self.scope.resolve(self.call.func)):
             if isinstance(cls, Definition) and isinstance(cls.node, ast.ClassDef):
-                yield from assigned_fields(cls.node)
+                yield from (name for node, name in assigned_fields(cls.node) if node not in evaluated)
 
     @property
     def names(self) -> set[str]:
@@ -439,14 +440,14 @@ def may_train(scope: Scope, call: ast.Call) -> bool:
     return isinstance(found.node, ast.ClassDef) and any(not isinstance(each, Definition) for each in linearized(scope.modules, found))
 
 
-def changed_fields(scopes: list[Scope], names: Container[str]) -> Iterator[str]:
-    """The fields of parsed arguments that code sets: `training_args.bf16 = True`, `setattr(args, ...)`, `args.set_training(...)`."""
+def stored_fields(scopes: list[Scope], names: Container[str]) -> Iterator[tuple[ast.AST, str]]:
+    """The fields of parsed arguments that code sets, each with its place: `training_args.bf16 = True`."""
     for scope in scopes:
         for node in scope.nodes:
             if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
                 continue
             if isinstance(node.ctx, ast.Store) and is_arguments(node.value.id, names):
-                yield node.attr
+                yield node, node.attr
 
 
 def is_arguments(name: str, names: Container[str]) -> bool:

@@ -59,7 +59,7 @@ class CallDocument(Part):
         self.values[key.raw] = value
 
     def written_elsewhere(self) -> list[Written]:
-        return [*self.elsewhere.values(), *self.defaults.values(), *(each for writtens in self.computed.values() for each in writtens)]
+        return [*super().written_elsewhere(), *self.defaults.values(), *(each for writtens in self.computed.values() for each in writtens)]
 
     def default_of(self, path: Path) -> Written | None:
         """The default of a field of the program's own class, or the mapping of a config file that gives all arguments."""

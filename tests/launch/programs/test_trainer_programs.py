@@ -137,18 +137,63 @@ def test_what_cannot_be_decided_is_not_refused(launched, old, new):
     assert all(each["severity"] != "error" for each in found.values())
 
 
-def test_a_value_that_the_code_sets_is_not_known(launched):
-    changed = MAIN.replace("    Trainer(", "    training_args.gradient_accumulation_steps = 64 // 8\n    Trainer(")
-    run, _ = launched(HEAD + CLASSES + changed)
-    assert run["resolved"]["global_batch"] is None
+SET = "    Trainer(model=None, args=training_args)"
+
+
+@pytest.mark.parametrize(
+    ("before", "batch"),
+    [
+        ("    training_args.gradient_accumulation_steps = 64 // 8\n", 64),
+        ("    training_args.gradient_accumulation_steps = steps()\n", None),
+        ("    if model_args.tune_mm:\n        training_args.per_device_train_batch_size = 1\n", 8),
+        ("    if not model_args.tune_mm:\n        training_args.per_device_train_batch_size = 1\n", 32),
+        ("    if 'X' in os.environ:\n        training_args.per_device_train_batch_size = 1\n", None),
+        ("    for key in ('per_device_train_batch_size',):\n        setattr(training_args, key, 2)\n", 16),
+        ("    training_args = dataclasses.replace(training_args, gradient_accumulation_steps=2)\n", 16),
+        ("    other_args = Other()\n    other_args.per_device_train_batch_size = 1\n", 32),
+    ],
+)
+def test_what_the_code_sets_takes_the_place_of_the_line_s(launched, before, batch):
+    code = "import dataclasses, os\nclass Other: pass\n" + HEAD + CLASSES + MAIN.replace(SET, before + SET)
+    assert launched(code)[0]["resolved"]["global_batch"] == batch
+
+
+def test_what_the_class_itself_sets_counts(launched):
+    body = "        super().__post_init__()\n        self.per_device_train_batch_size = self.model_max_length // 64\n"
+    own = f"\n    def __post_init__(self):\n{body}"
+    run, _ = launched(HEAD + CLASSES + own + MAIN)
+    assert run["resolved"]["micro_batch"] == 8
 
 
 @pytest.mark.parametrize("given", ["Trainer(model=None, args=other)", "Trainer(None, other)"])
-def test_nor_is_one_of_the_copy_that_the_trainer_gets(launched, given):
+def test_the_copy_that_the_trainer_gets_counts(launched, given):
     copied = "    other = copy.copy(training_args)\n    other.gradient_accumulation_steps = 2\n    "
     code = HEAD + "import copy\n" + CLASSES + MAIN.replace("    Trainer(model=None, args=training_args)", copied + given)
     assert copied in code
-    assert launched(code)[0]["resolved"]["global_batch"] is None
+    assert launched(code)[0]["resolved"]["global_batch"] == 16
+
+
+FILE = MAIN.replace("parse_args_into_dataclasses()", "parse_yaml_file(PATH)")
+
+
+@pytest.mark.parametrize(
+    ("path", "read", "batch"),
+    [('"conf/train.yaml"', True, 12), ('"conf/other.yaml"', False, None), ("os.environ['CONF']", False, None)],
+)
+def test_a_parser_of_a_file_does_not_take_the_line(launched, path, read, batch):
+    """It was the defaults of the framework, and those of the line: "It would start"."""
+    files = {"conf__train.yaml": "output_dir: out\nper_device_train_batch_size: 3\ngradient_accumulation_steps: 2\n"}
+    run, _ = launched("import os\n" + HEAD + CLASSES + FILE.replace("PATH", path), **files)
+    assert (run["read"], run["resolved"]["global_batch"]) == (read, batch)
+
+
+def test_fix_edits_the_file_that_the_parser_reads_and_the_code(launched, tmp_path, capsys):
+    code = HEAD + CLASSES + FILE.replace("PATH", '"train.yaml"').replace(SET, "    training_args.gradient_accumulation_steps = 5\n" + SET)
+    launched(code, **{"train.yaml": "output_dir: out\nper_device_train_batch_size: 3  # each\n"})
+    main(["fix", "train.yaml", "--gpus", "2", "--global-batch", "24"])
+    main(["explain", "train.yaml"])
+    assert "24 = 3 x 4 x 2" in capsys.readouterr().out
+    assert "training_args.gradient_accumulation_steps = 4\n" in (tmp_path / "train.py").read_text()
 
 
 def test_a_later_check_is_a_warning_where_a_subclass_replaces_the_trainer_s_methods(launched):
