@@ -51,6 +51,7 @@ PARSED = {
     "orjson.loads": "json",
     **{f"{package}.{name}": "toml" for package in ("tomllib", "tomli", "toml") for name in ("load", "loads")},
 }
+BY_PATH = "toml.load"  # which opens the file itself
 OMEGACONF = "omegaconf.OmegaConf."
 INSTANTIATING = ("hydra.utils.instantiate", "hydra.utils.call")
 TARGET = "_target_"
@@ -64,7 +65,8 @@ PACKAGES: dict[str | None, str | None] = {
 
 def external(run: Interpreter, name: str, given: Given) -> Value | None:
     if name in PARSED and given:
-        return loaded(run, PARSED[name], given[0])
+        is_path = name == BY_PATH and not isinstance(given[0].data, OpenFile)
+        return loaded(run, PARSED[name], Value(OpenFile(given[0])) if is_path else given[0])
     return omegaconf(run, name.removeprefix(OMEGACONF), given) if name.startswith(OMEGACONF) else None
 
 
@@ -107,7 +109,7 @@ def loaded(run: Interpreter, syntax: str, source: Value, omega: bool = False) ->
     if syntax == "json" and isinstance(content, list) and len(content) > MOST_TURNS and place:
         return data_sets.list_of(DataRecipe(data_sets.LIST, (place,)))
     if isinstance(content, Unknown) or entries(content, 0) > MOST_ENTRIES:
-        return unknown(Reason("file", spelled(path), "it is not understood"))
+        return unknown(Reason("file", f"`{place}`" if place else "a text", "it is not understood"))
     value = wrapped(content, by_attribute=omega)
     if place and syntax in ("yaml", "json"):
         locate(value, LoadedFile(place, text, "json" if syntax == "json" else "yaml"), ())

@@ -103,6 +103,7 @@ class Interpreter(Branches):
         self.guards = 0  # how many `try` statements, and branches that import the module, are around what is evaluated
         self.importing: list[ast.AST] = []  # the conditions under which the module itself is imported
         self.is_complete = False
+        self.is_ended = True  # by an exception or an exit, as long as it has not come to its last statement
         self.goes_on = False  # whether an exception that the program raises does not end it
         self.trial = 0  # depth of evaluations that are repeated, in which calls are not recorded
         self.active: list[ast.AST] = []  # the functions that are evaluated at the moment
@@ -161,6 +162,7 @@ class Interpreter(Branches):
                 self.block(module.tree.body, frame)
                 if entry in frame.slots:
                     self.called(frame.slots[entry], [], {}, module.tree)
+                self.is_ended = False
         except Exhausted:
             return False
         self.is_complete = True

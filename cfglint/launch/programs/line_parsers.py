@@ -167,7 +167,8 @@ def parsed(run: Interpreter, parser: LineParser, words: Words, is_open: bool, be
         for argument in part.arguments:
             is_none_if_absent = argument.default is NONE and not argument.takes_none and not argument.is_positional
             may_be_given = is_open or unclear or (lacks_words and is_none_if_absent)
-            value = result_of(run, argument, given.get(argument.name), part, may_be_given)
+            taker, taken = given.get(argument.name, (argument, None))
+            value = result_of(run, taker, taken, part, may_be_given)
             if before.is_open and argument.name not in given:
                 value = unknown(LINE)
             if argument.name not in data.slots or argument.name in given or may_be_given:
@@ -393,6 +394,9 @@ class LineParser(Record):
     parses: list[Parse] = []
 
 
+Taker = tuple[ParserArgument, list[str | None]]  # the argument that gives a result, and its words
+
+
 class LineRefused(Exception):
     """`argparse` would end the program."""
 
@@ -411,12 +415,12 @@ class Taken(argparse.Action):
 
     def __call__(self, parser: object, namespace: argparse.Namespace, values: object, option_string: str | None = None) -> None:
         words = [option_string] if self.argument.is_flag_pair else values if isinstance(values, list) else [values]
-        before = getattr(namespace, self.dest, []) if self.argument.action.data == "append" else []
-        setattr(namespace, self.dest, [*before, *(word for word in words if word is not None)])
+        before: list[str] = getattr(namespace, self.dest, (None, []))[1] if self.argument.action.data == "append" else []
+        setattr(namespace, self.dest, (self.argument, [*before, *(word for word in words if word is not None)]))
 
 
-def assigned(parser: LineParser, words: tuple[str | None, ...]) -> tuple[dict[str, list[str | None]], str | None, bool, list[str | None]]:
-    """(the words of each argument, the subcommand, whether an unknown word may be an option, the words that are left).
+def assigned(parser: LineParser, words: Words) -> tuple[dict[str, Taker], str | None, bool, list[str | None]]:
+    """(the argument and the words of each result, the subcommand, whether an unknown word may be an option, the words that are left).
 
     An option that the parser does not have takes the next word with it.
     """
@@ -426,10 +430,10 @@ def assigned(parser: LineParser, words: tuple[str | None, ...]) -> tuple[dict[st
     except (LineRefused, argparse.ArgumentError, IndexError, ValueError):  # the last two for options that argparse cannot have
         return {}, None, True, []
     command = vars(found).pop(COMMAND, None)
-    taken = {name: with_unknown(given) for name, given in vars(found).items()}
+    taken = {name: (argument, with_unknown(given)) for name, (argument, given) in vars(found).items()}
     alone = (word == UNKNOWN and ("=" in before or before[:1] != "-") for before, word in zip(["", *rest], rest, strict=False))
     positional = (argument.name for argument in parser.arguments if argument.is_positional)
-    return taken, command, any(alone) or any(None in taken.get(name, ()) for name in positional), with_unknown(rest)
+    return taken, command, any(alone) or any(name in taken and None in taken[name][1] for name in positional), with_unknown(rest)
 
 
 def with_unknown(words: list[str]) -> list[str | None]:

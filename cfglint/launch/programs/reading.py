@@ -312,6 +312,8 @@ class Constructor(BuiltCall):
             not_read = (unread_at(self.name, call, f"`{self.own.missing}` is not in the project"),)
         if not not_read and not every:
             not_read = (unread_at(self.name, call, "the program changes them all at once"),)
+        if not not_read and evaluated.evaluation.is_ended and evaluated.reached(self) is None:
+            not_read = (unread_at(self.name, call, "the program ends before it builds them"),)
         fields: dict[str, Field] = dict(SEQ2SEQ) if self.name == "Seq2SeqTrainingArguments" else {}
         fields.update((name, field) for name, field in own.items() if name not in known)
         defaults = {name: field for name, field in own.items() if name in known}

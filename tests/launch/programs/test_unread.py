@@ -286,3 +286,13 @@ def test_a_removed_argument_that_the_program_keeps_as_a_further_word_is_ignored(
     [found] = asked({"train.py": code}, f"{LINE.strip()} --evaluation_strategy no\n", "check")[0]["diagnostics"]
     assert (found["note"] or "").endswith(note or "")
     assert (found["severity"] == "error") is (note is None)
+
+
+def test_a_program_that_ends_before_its_training_is_not_said_to_start(asked):
+    check = "if args.per_device_train_batch_size > 8:\n    raise ValueError('too large')\n"
+    made = "TrainingArguments('out', per_device_train_batch_size=args.per_device_train_batch_size)"
+    program = f"{TRAINER}{PARSER}{SIZES}p.add_argument('--save_total_limit')\nargs = p.parse_args()\n{check}Trainer(args={made}).train()\n"
+    assert asked({"train.py": program})[0]["verdict"] == "accept"
+    found, _ = asked({"train.py": program}, LINE.replace("batch_size 2", "batch_size 16"))
+    assert found["verdict"] is None
+    assert [each["why"] for each in found["not_read"]] == ["the program ends before it builds them"]
