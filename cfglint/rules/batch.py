@@ -21,8 +21,8 @@ def batch_mismatch(config: Config) -> Iterator[Finding]:
     yield from _problem(config, "mismatch")
     batch = config.batch
     terms = _written_terms(batch)
-    if terms is None or batch.layout.gpus is not None or batch.problem is not None:
-        return
+    if terms is None or batch.layout.gpus is not None or batch.problem is not None or terms[1].name not in config.batch_keys.values():
+        return  # the last is the size of a loader, which the framework does not compare
     total, micro, accumulation = (term.value for term in terms)
     if total % (micro * accumulation):
         yield Finding(
@@ -57,8 +57,8 @@ def gpu_count_mismatch(config: Config) -> Iterator[Finding]:
 def fixed_gpu_count(config: Config) -> Iterator[Finding]:
     batch = config.batch
     terms = _written_terms(batch)
-    if terms is None or batch.layout.gpus is not None or batch.problem is not None:
-        return
+    if terms is None or batch.layout.gpus is not None or batch.problem is not None or terms[1].name not in config.batch_keys.values():
+        return  # the last is the size of a loader, which the framework does not compare
     total, micro, accumulation = (term.value for term in terms)
     data_parallel, rest = divmod(total, micro * accumulation)
     if not rest:

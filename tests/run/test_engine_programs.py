@@ -101,3 +101,15 @@ def test_an_engine_whose_code_is_not_found_may_have_stages(checked, tmp_path, ca
     [run] = found["runs"]
     assert (run["verdict"], run["resolved"]["data_parallel"], found["diagnostics"]) == (None, None, [])
     assert [each["what"] for each in run["not_read"]] == ["the engine of `train.py`"]
+
+
+def test_the_size_of_an_own_loader_is_no_term_of_the_batch_equation(tmp_path, monkeypatch, capsys):
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text(
+        "import deepspeed\nfrom torch.utils.data import DataLoader\nloader = DataLoader(rows, batch_size=24)\n"
+        "engine, *_ = deepspeed.initialize(model=m, config={'train_batch_size': 32, 'gradient_accumulation_steps': 1})\n"
+        "for batch in loader:\n    engine.backward(engine(batch))\n    engine.step()\n"
+    )
+    main(["check", "train.py", "--format", "json"])
+    assert [each["code"] for each in json.loads(capsys.readouterr().out)["diagnostics"] if each["code"].startswith("BAT")] == []

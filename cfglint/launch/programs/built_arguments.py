@@ -327,7 +327,7 @@ def entries_for(key: str, node: ast.expr) -> list[tuple[ast.expr, bool]] | None:
 
 def trainer_calls(program: ProgramFacts, evaluated: Evaluated | None, node: ast.AST | None = None) -> tuple[TrainerCall, ...]:
     """The calls that build trainers; of a program that builds several arguments, those that are given the ones made at `node`."""
-    if evaluated is None or imports_unsloth(program.modules):
+    if evaluated is None or imports_unsloth(program.modules, evaluated):
         return ()
     calls: list[TrainerCall] = []
     by_result = {id(result): call for call, made in evaluated.made.items() for result in made.results}
@@ -382,7 +382,7 @@ def trainer_call(made: MadeCall, program: ProgramFacts) -> TrainerCall:
 
 def adapter_calls(program: ProgramFacts, evaluated: Evaluated | None) -> Iterator[AdapterCall]:
     """The adapters that a program puts on its models, and the quantised models that it trains without one."""
-    if evaluated is None or not evaluated.parts or imports_unsloth(program.modules):
+    if evaluated is None or not evaluated.parts or imports_unsloth(program.modules, evaluated):
         return
     for call in (*evaluated.attached.values(), *evaluated.trainers.values()):
         named = {name: value for name, (_, value) in call.arguments.items()}

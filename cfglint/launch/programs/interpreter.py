@@ -34,7 +34,7 @@ from cfglint.launch.programs.branches import (
     stores_below,
 )
 from cfglint.launch.programs.context import Context
-from cfglint.launch.programs.modules import FRAMEWORKS, External, Modules, ProgramModule, external, imported
+from cfglint.launch.programs.modules import FRAMEWORKS, UNSLOTH, External, Modules, ProgramModule, external, imported
 from cfglint.launch.programs.objects import (
     ABSENT,
     ITEMS,
@@ -470,7 +470,7 @@ class Interpreter(Branches):
 
     def _note_import(self, node: ast.Import | ast.ImportFrom, frame: Frame) -> None:
         origin = node.names[0].name if isinstance(node, ast.Import) else (node.module or "") if not node.level else ""
-        if not self.trial and origin.partition(".")[0] in FRAMEWORKS:
+        if not self.trial and origin.partition(".")[0] in {*FRAMEWORKS, UNSLOTH}:
             tests = (*self.importing, *(each for each, _ in self.conditions))
             self.imports.append(Import(node, frame.module, is_certain=not self.conditions and not self.guards, tests=tests))
 

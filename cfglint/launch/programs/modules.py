@@ -17,6 +17,7 @@ MOST_MODULES = 60  # modules of a project that are parsed for one program
 MOST_KEPT = 3_000_000  # characters of the modules that are kept for other programs; a tree takes thirty times as many bytes
 DEEPEST = 8  # depth of re-exported names that is followed
 # Packages that are always those of the framework, even if a project has a folder of the same name.
+UNSLOTH = "unsloth"  # which replaces classes of the frameworks
 FRAMEWORKS = frozenset(("transformers", "trl", "accelerate", "deepspeed", "peft", "torch", "datasets", "typing", "dataclasses"))
 
 

@@ -20,7 +20,7 @@ from cfglint.launch.programs.calls import ProgramEvaluation
 from cfglint.launch.programs.classes import PACKAGES, SEQ2SEQ, Dataclass, assigned_fields, known_fields, linearized, read_class
 from cfglint.launch.programs.context import Context
 from cfglint.launch.programs.documents import given_mapping, set_later, trains
-from cfglint.launch.programs.modules import Definition, External, Modules, ProgramModule, targets_of
+from cfglint.launch.programs.modules import UNSLOTH, Definition, External, Modules, ProgramModule, targets_of
 from cfglint.launch.programs.objects import PROJECT, plain
 from cfglint.launch.programs.parsers import (
     FROM_FILE,
@@ -70,7 +70,6 @@ REPLACED = names(
 )
 LOADER = "get_train_dataloader"
 OF_ARGUMENTS = ("train_batch_size", f"super().{LOADER}")  # by which such a method has batches of the size that the arguments say
-UNSLOTH = "unsloth"
 # Fields of a config of TRL with another default in some release, or filled from the model where the code does not set them.
 DEFAULTS_OF_UNSLOTH = names(
     "auto_find_batch_size beta bf16 dataset_num_proc epsilon_high eval_accumulation_steps fp16 generation_kwargs"
@@ -303,7 +302,7 @@ class Constructor(BuiltCall):
         later |= known if any(result.is_open for result in call.used) else set()
         every = call.every and not self._is_updated(scopes)
         open_fields = later & known if every else known - {*call.arguments} | (later & known)
-        is_patched = self.name not in OF_TRANSFORMERS and imports_unsloth(self.scope.modules)
+        is_patched = self.name not in OF_TRANSFORMERS and imports_unsloth(self.scope.modules, evaluated)
         if is_patched:
             open_fields |= changed_by_unsloth({name: value for name, (_, value) in call.arguments.items()} if call is not None else {})
         exact = self.complete and not is_patched
@@ -456,8 +455,11 @@ def is_arguments(name: str, names: Container[str]) -> bool:
     return name in names or name in ("args", "training_args", "train_args") or name.endswith(("_args", "_arguments", "_config"))
 
 
-def imports_unsloth(modules: Modules) -> bool:
-    return any(UNSLOTH in program_module.imported_packages for program_module in modules.known())
+def imports_unsloth(modules: Modules, evaluated: Evaluated) -> bool:
+    """Whether a program imports unsloth; not by a statement that an evaluation to its end does not come to."""
+    if not any(UNSLOTH in program_module.imported_packages for program_module in modules.known()):
+        return False
+    return not evaluated.complete or any(UNSLOTH in ast.unparse(each.node) for each in evaluated.imports)
 
 
 def changed_by_unsloth(given: Mapping[str, Any]) -> set[str]:

@@ -13,6 +13,7 @@ from cfglint.source.shell.reasons import COUNTED, FOLDER, FROM_RUN_TO_RUN
 
 MOST = 1_000
 RANGE = re.compile(r"([\w.-]+)\[(\d+)-(\d+)\]")
+LOOKUPS = {"command": "-v", "type": "-P"}
 MARK = re.compile(r"%s|%d|%0\d{1,2}d")
 
 
@@ -29,6 +30,9 @@ def output(words: list[Text], stdin: Text | None, folder: str | None) -> Text:
         return unknown(FROM_RUN_TO_RUN)
     if name == "nvidia-smi" or (name.startswith("python") and any("device_count" in word.string for word in words[1:])):
         return unknown(COUNTED)
+    if len(words) > 1 and words[-1].known and (name == "which" or (name in LOOKUPS and words[1].value == LOOKUPS[name])):
+        found = unknown(Reason("environment", f"where `{words[-1].value}` is installed"), source=" ".join(word.source for word in words))
+        return found + literal(f"/{(words[-1].value or '').rpartition('/')[2]}")
     if name == "pwd":
         return literal(folder) if folder is not None else unknown(FOLDER)
     if len(words) > 1 and words[1].value == "--":  # the end of the options

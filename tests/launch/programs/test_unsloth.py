@@ -62,3 +62,10 @@ def test_a_class_of_its_own_is_one_of_trl(check):
 def test_its_configs_require_no_folder(check):
     code = "from trl import SFTConfig\nargs = SFTConfig(per_device_train_batch_size=2)\n"
     assert (check(code, "0.13.0", "4.46.2")[1], check("import unsloth\n" + code, "0.13.0", "4.46.2")[1]) == (["TRL006"], [])
+
+
+def test_an_import_in_a_branch_that_is_not_taken_changes_nothing(check):
+    flag = "import argparse\np = argparse.ArgumentParser()\np.add_argument('--quick', action='store_true')\nargs = p.parse_args({})\n"
+    code = flag + "if args.quick:\n    import unsloth\n" + GRPO.format(6, "") + TRAINER
+    assert check(code.replace("{}", "[]"))[1] == ["KEY206"]
+    assert check(code.replace("{}", "['--quick']"))[1] == []

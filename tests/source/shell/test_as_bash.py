@@ -204,6 +204,7 @@ def test_what_is_started(text, expected):
         ("run $(realpath /a/../b) $(readlink -f /a/./b)", ["/b /a/b"]),
         ("A=hello; run ${A^[h]}", ["<?>"]),
         ("run $(hostname) $(date +%s) $(nvidia-smi -L | wc -l)", ["<?> <?> <?>"]),
+        ('P=`which tool`\nrun "$P" $(command -v a) $(type -P b) $(command a)', ["<?>/tool <?>/a <?>/b <?>"]),  # where they are installed
         (
             "run $(expr a + 1) $(echo 'scale=2; 1/3' | bc) $(wc -l file) $(echo a | tr a-f b) $(echo a | awk '/a/')",
             ["<?> " * 4 + "<?>"],
