@@ -13,7 +13,7 @@ from cfglint.launch.launcher import PYTHON, Launcher, is_command, is_python, lau
 from cfglint.launch.line import MACHINE, RANKS_OF_SRUN, LaunchLine, NamedFile
 from cfglint.launch.machine import VISIBLE, Machine, Surroundings
 from cfglint.launch.markdown import BEFORE_A_WORD, as_words, unfilled
-from cfglint.launch.slurm import Header, header
+from cfglint.launch.slurm import Header, devices_of_step, header
 from cfglint.launch.training import may_launch, trains
 from cfglint.source import files
 from cfglint.source.annotations import Any, Callable, Sequence
@@ -225,7 +225,8 @@ class Reader:
         wrappers, environment, words = unwrapped(call.words)
         if not words:
             return None
-        call.environment = {**call.environment, **environment}
+        before = command_name(wrappers[0]) if wrappers else ""
+        call.environment = {**call.environment, **(devices_of_step(wrappers) if before == "srun" else {}), **environment}
         devices = call.environment.get(VISIBLE)
         if devices is not None and any(each.strip() in ELLIPSES for each in (devices.value or "").split(",")):
             call.environment = {**call.environment, VISIBLE: unknown(Reason("environment", f"the placeholder `{VISIBLE}={devices.value}`"))}
@@ -236,7 +237,6 @@ class Reader:
         line = self.launched(call, words)
         if line is None:
             return None
-        before = command_name(wrappers[0]) if wrappers else ""
         line.srun = wrappers if before == "srun" else line.srun
         line.mpi = wrappers if before in MPI else []
         line.folder = call.folder

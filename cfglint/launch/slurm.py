@@ -35,7 +35,9 @@ OPTIONS_OF = {  # a variable of the job -> the options of the header that may se
 }
 OTHER_NAMES = {"tasks-per-node": "ntasks-per-node"}  # slurm_opt.c: both names have one value
 MARK = "#SBATCH"
-OF_GPUS = ("gpus-per-node", "gres", "gpus", "gpus-per-task")
+DEVICES = "CUDA_VISIBLE_DEVICES"
+OF_NODES = ("gpus-per-node", "gres", "gpus")
+OF_GPUS = (*OF_NODES, "gpus-per-task")
 BETWEEN_FEATURES = re.compile(r"[&|,*()\[\]]").split
 WORDS = re.compile(r"[^ \t\r]+").finditer
 
@@ -110,7 +112,7 @@ class Header(Record):
             found["SLURM_GPUS_PER_TASK"] = str(self.count("gpus-per-task"))
         if each is not None and 0 < each < 1000:
             found["SLURM_GPUS_ON_NODE"] = str(each)
-            found["CUDA_VISIBLE_DEVICES"] = ",".join(map(str, range(each)))
+            found[DEVICES] = ",".join(map(str, range(each)))
         found["SLURM_JOB_NODELIST"] = found["SLURM_NODELIST"] = "node0" if self.nodes == 1 else f"node[0-{self.nodes - 1}]"
         for name in ("SLURM_NODEID", "SLURM_PROCID", "SLURM_LOCALID"):
             found[name] = "0"
@@ -136,6 +138,12 @@ class Header(Record):
             if text is not None and last == value and "," not in text.string:
                 return text[len(text) - len(last) :]
         return Text((TextPart(value),))
+
+
+def devices_of_step(srun: Sequence[Text]) -> dict[str, Text]:
+    """The variable with the GPUs that each node of a step has, if the words of its `srun` request them."""
+    step = Header(options_in(srun[1:]))
+    return {DEVICES: devices} if step.gpus_option in OF_NODES and (devices := step.environment().get(DEVICES)) is not None else {}
 
 
 def card_in(word: str) -> str:
