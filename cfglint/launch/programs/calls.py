@@ -31,6 +31,7 @@ from cfglint.launch.programs.objects import (
     Method,
     Named,
     Opaque,
+    Partial,
     Value,
     same,
     text_of_path,
@@ -208,6 +209,8 @@ class ProgramEvaluation(TrainingLoops):
             return self.external(data.name, given, named, node)
         if isinstance(data, Method):
             return library.method(self, data, given, named)
+        if isinstance(data, Partial):
+            return self.called(data.function, [*data.given, *given], {**data.named, **named}, node)
         if isinstance(data, Instance) and data.made_of is not None:
             own = self.of_class(data.made_of, "__call__", function)
             if own is not None and isinstance(own.data, Function):

@@ -58,6 +58,7 @@ from cfglint.launch.programs.objects import (
     unknown,
 )
 from cfglint.launch.programs.row_functions import lists_filled, parses_lines
+from cfglint.launch.programs.scopes import dotted
 from cfglint.source.annotations import Any, Callable
 from cfglint.source.budget import Budget, Exhausted
 from cfglint.source.record import Record
@@ -243,6 +244,8 @@ class Interpreter(Branches):
                 case ast.Continue():
                     raise Continue
                 case ast.Raise():
+                    if isinstance(node.exc, ast.Call) and dotted(node.exc.func) == ["SystemExit"]:
+                        self.evaluate(node.exc, frame)  # `raise SystemExit(main())`
                     if not self.goes_on:
                         raise End
                 case ast.Assert():

@@ -43,6 +43,7 @@ from cfglint.launch.programs.objects import (
     Named,
     Opaque,
     OpenFile,
+    Partial,
     Sequence,
     Value,
     computed,
@@ -135,8 +136,8 @@ def external(run: Interpreter, name: str, given: Given, named: Named) -> Value:
         return path_of(given)
     if name == "ast.literal_eval" and len(given) == 1 and given[0].known:
         return evaluated_literal(given[0])
-    if name == "functools.partial" and given and isinstance(given[0].data, (Function, Class)):
-        return unknown()
+    if name == "functools.partial" and given and isinstance(given[0].data, (Function, Class, External)):
+        return Value(Partial(given[0], [*given[1:]], {**named}))
     if name == "datasets.load_dataset" and "streaming" in named and named["streaming"].data is True:
         split = named.get("split", NONE).data
         return Value(Opaque(STREAMED if isinstance(split, str) else STREAMED_SPLITS if split is None else name))

@@ -44,6 +44,9 @@ class Definition(Record):
     node: ast.AST
 
 
+COMPUTING = ("partial", "getattr")
+
+
 class ProgramModule:
     """A parsed module: `names` are the definitions at its top level, `imports` the dotted names that it imports, `stars` its `import *`.
 
@@ -122,7 +125,13 @@ class ProgramModule:
     @cached_property
     def may_build(self) -> bool:
         classes = (*argument_classes(),)
-        return any(f"{name}(" in self.code for name in classes) and self.calls(classes)
+        return any(name in self.code for name in classes) and (self.calls(classes) or self.computes_calls)
+
+    @property
+    def computes_calls(self) -> bool:
+        """Whether it calls what it has looked up, or made with `partial`: `classes["SFTConfig"](...)`."""
+        called = [node.func for node in ast.walk(self.tree) if isinstance(node, ast.Call)]
+        return any(isinstance(each, ast.Subscript) or getattr(each, "attr", getattr(each, "id", "")) in COMPUTING for each in called)
 
     def calls(self, endings: tuple[str, ...]) -> bool:
         called = (node.func for node in ast.walk(self.tree) if isinstance(node, ast.Call))

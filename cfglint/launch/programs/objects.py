@@ -357,6 +357,14 @@ class LoopObject(Opaque):
         self.kind, self.made = kind, made
 
 
+class Partial(Record):
+    """A function, or a class, with arguments that each call of it gets: `functools.partial`."""
+
+    function: Value
+    given: list[Value]
+    named: dict[str | None, Value]
+
+
 class MadeObject(Opaque):
     """A model, or a config of one, with the `MadeCall` that made it, None if it was only tried; a model may have an adapter."""
 

@@ -16,7 +16,7 @@ from cfglint.evaluate import Reason, Unknown
 from cfglint.launch.kinds import every_kind, fields_of_class, kind_named, kind_of_class, trainer_of_class
 from cfglint.launch.program import ARGPARSE, HF_PARSERS, Field, ProgramFacts
 from cfglint.launch.programs import config_files
-from cfglint.launch.programs.calls import ProgramEvaluation
+from cfglint.launch.programs.calls import MadeCall, ProgramEvaluation
 from cfglint.launch.programs.classes import PACKAGES, SEQ2SEQ, Dataclass, assigned_fields, known_fields, linearized, read_class
 from cfglint.launch.programs.context import Context
 from cfglint.launch.programs.documents import given_mapping, set_later, trains
@@ -129,13 +129,14 @@ def read_program(path: str, package: str, folders: list[str], read: Callable[[st
     instantiating = {call for _, call, found in named if isinstance(found, External) and found.name in config_files.INSTANTIATING}
     for call in evaluations.under(bare).made.values() if instantiating and not calls else ():
         if call.node in instantiating:
-            cls = read_class(modules, External(f"{PACKAGE_OF_NAMES}.{call.name}"))
-            calls.append(Constructor(call.name, cls, call.node, scope_around(call.node, call.module, modules)))
+            calls.append(computed_constructor(call, scope_around(call.node, call.module, modules)))
     engines = [EngineConfig(ENGINE_CALL, *given) for given in given_to_engines] if not calls else []
     if not calls and (engines or any(module.may_build for module in modules.known())):
         evaluated = evaluations.under(any_line)
         for call in evaluated.made.values():
-            calls += constructor(scope_around(call.node, call.module, modules), call.node)
+            scope = scope_around(call.node, call.module, modules)
+            is_computed = call.made_of is None and len(call.node.args) < 2 and not isinstance(scope.resolve(call.node.func), External)
+            calls += [*constructor(scope, call.node)] or [computed_constructor(call, scope)] * is_computed
         trained = [engine for engine in engines if trains(evaluated.call(engine))]
         engines = trained if trained or accelerators(named) else engines
         if not calls:
@@ -387,6 +388,11 @@ def constructor(scope: Scope, call: ast.Call) -> Iterator[Constructor]:
         lines = (line for cls in classes if isinstance(cls, ast.ClassDef) for line in cls.body)
         made.complete = dataclass.complete and not any(isinstance(line, FUNCTIONS) and line.name in OWN_INIT for line in lines)
         yield made
+
+
+def computed_constructor(call: MadeCall, scope: Scope) -> Constructor:
+    """A call whose class only the evaluation knows, such as `classes["SFTConfig"](...)`."""
+    return Constructor(call.name, read_class(scope.modules, External(f"{PACKAGE_OF_NAMES}.{call.name}")), call.node, scope)
 
 
 def add_trainers(facts: ProgramFacts, named: list[NamedCall]) -> None:

@@ -533,7 +533,7 @@ main()
     assert (run["read"], run["resolved"]["global_batch"]) == (True, 16)
 
 
-def test_a_class_that_a_function_returns_is_said_to_be_not_found(check):
+def test_a_class_that_a_function_returns_is_that_of_the_run_if_the_function_is_known(check):
     code = """
 def classes():
     from transformers import Trainer, TrainingArguments
@@ -546,6 +546,8 @@ def main():
 main()
 """
     [run] = check(code, line="torchrun --nproc_per_node 2 train.py")["runs"]
+    assert (run["resolved"]["global_batch"], run["not_read"]) == (8, [])
+    [run] = check(code.replace("= classes()", "= load(classes)"), line="torchrun --nproc_per_node 2 train.py")["runs"]
     assert [each["why"] for each in run["not_read"]] == ["`TrainingArguments` is not found in what it imports"]
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from cfglint.evaluate import Unknown
 from cfglint.launch.programs.calls import ProgramEvaluation
 from cfglint.launch.programs.context import Context
 from cfglint.launch.programs.modules import Modules
 from cfglint.launch.programs.objects import plain
+from cfglint.launch.programs.reading import read_program
 from cfglint.launch.programs.runs_of_program import Evaluations
 from cfglint.source.budget import Budget
 
@@ -436,3 +438,30 @@ def test_what_does_not_decide_whether_a_call_is_made(before):
     modules = Modules(["."], {"train.py": code}.get)
     [made] = Evaluations(modules, modules.module_of("train.py")).under(Context()).made.values()
     assert made.conditions == ()
+
+
+COMPUTED = {
+    "a table of classes": (
+        "def stack():\n    return {'args': TrainingArguments}\nargs = stack()['args']('out', per_device_train_batch_size=2)"
+    ),
+    "a partial call": (
+        "from functools import partial\nmake = partial(TrainingArguments, 'out', per_device_train_batch_size=2)\nargs = make()"
+    ),
+    "a partial function": (
+        "from functools import partial\ndef made(rows, more):\n    return TrainingArguments('out', per_device_train_batch_size=rows)\n"
+        "args = partial(made, more=1)(2)"
+    ),
+    "an attribute by its name": (
+        "import transformers\nargs = getattr(transformers, 'TrainingArguments')('out', per_device_train_batch_size=2)"
+    ),
+    "an exit with the status of a function": (
+        "def main():\n    TrainingArguments('out', per_device_train_batch_size=2)\nraise SystemExit(main())"
+    ),
+}
+
+
+@each_case("code", COMPUTED.values())
+def test_calls_whose_class_is_computed_are_those_of_a_run(code):
+    assert values(code) == [2]
+    [call] = read_program("train.py", "", ["."], {"train.py": IMPORTS + code}.get).built
+    assert call.name == "TrainingArguments"
