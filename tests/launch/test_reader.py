@@ -296,7 +296,7 @@ def test_a_program_in_a_folder_that_is_not_known_trains():
     ],
 )
 def test_a_word_that_is_not_known_is_the_program_before_options_of_others(start, program, processes):
-    [line] = lines(f"OPTIONS=$(cat options)\nS=$(which sft)\n{start} --per_device_train_batch_size 4 --output_dir o\n")
+    [line] = lines(f"OPTIONS=$(cat options)\nS=$(locate sft)\n{start} --per_device_train_batch_size 4 --output_dir o\n")
     assert (line.program.string, line.processes) == (program, processes)
     assert [argument.name for argument in line.given] == ["per_device_train_batch_size", "output_dir"]
 
