@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.batch import equation, solver
+from cfglint.evaluate import Unknown
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.setting import OVERRIDE, Batch, Setting, integer
 from cfglint.findings.wording import spelled
@@ -592,7 +593,11 @@ def refuse_other_values(before: Sequence[Override], after: Sequence[Override], n
 
 
 def computes(run: CheckedRun, found: Retarget) -> bool:
-    if any(config.get(config.batch_keys["gpus"]) != found.gpus for config in run.configs if "gpus" in config.batch_keys):
+    counts = [config.get(config.batch_keys["gpus"]) for config in run.configs if "gpus" in config.batch_keys]
+    line = run.launch.line
+    if line is not None and line.machine:  # a number of processes that the line counts on its machine
+        counts = [count for count in counts if not isinstance(count, Unknown)]
+    if any(count != found.gpus for count in counts):
         return False
     batches = [config.batch for config in run.configs if "micro_batch" in config.batch_keys or own_loop_settings(run)]
     chosen = found.solution.chosen

@@ -352,3 +352,9 @@ def test_a_computed_count_is_set_by_hand_only_where_that_reaches_the_target(proj
 def test_a_list_of_devices_is_edited_in_the_variable_that_a_value_ends_with(project):
     text = f"D=0,1\ndeepspeed --include localhost:$D {ARGUMENTS}\n"
     assert fixed(project, text) == (0, text.replace("D=0,1", "D=0,1,2,3,4,5,6,7"))
+
+
+def test_a_count_of_the_machine_that_overrides_that_of_the_accelerate_file_is_the_target(project):
+    (project / "a.yaml").write_text(f"{ACCELERATE}num_processes: 8\n")
+    start = "N=$(nvidia-smi -L | wc -l)\naccelerate launch --config_file a.yaml --num_processes $N "
+    assert fixed(project, f"{start}{ARGUMENTS.replace('steps 8', 'steps 1')}\n") == (0, f"{start}{ARGUMENTS}\n")
