@@ -13,36 +13,14 @@ if TYPE_CHECKING:
     Verdict: TypeAlias = Literal["accept", "reject"]
     Scope: TypeAlias = Literal["config", "run"]  # the argument of a rule's function
     Subject: TypeAlias = Literal[  # what the findings of a rule are about; cfglint/findings/rule.py describes each
-        "key",
-        "value",
-        "combination",
-        "batch",
-        "file",
-        "launch",
-        "argument",
-        "launcher-config",
-        "expectation",
-        "ignore-comment",
-        "memory",
-        "samples",
-        "code",
-    ]
+        "key", "value", "combination", "batch", "file", "launch", "argument", "launcher-config", "expectation",
+        "ignore-comment", "memory", "samples", "code",
+    ]  # fmt: skip
     Origin: TypeAlias = Literal["written", "default", "derived", "auto", "override"]  # where the value of a setting comes from
     BatchReason: TypeAlias = Literal["mismatch", "missing", "type", "not-positive", "layout", "elasticity"]
     Kind: TypeAlias = Literal[
-        "accelerate",
-        "axolotl",
-        "deepspeed",
-        "huggingface",
-        "launch",
-        "llamafactory",
-        "megatron",
-        "megatron_swift",
-        "neox",
-        "openrlhf",
-        "swift",
-        "trl",
-        "verl",
-    ]
+        "accelerate", "axolotl", "deepspeed", "huggingface", "launch", "llamafactory", "megatron", "megatron_swift", "neox",
+        "openrlhf", "swift", "trl", "verl",
+    ]  # fmt: skip
 else:
     Severity = Stage = Verdict = Scope = Subject = Origin = BatchReason = Kind = str
