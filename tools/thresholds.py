@@ -44,8 +44,8 @@ MOST = {
     "programs": [
         (r"verdicts: right \d+, false (\d+)", 2),
         (r"missed (\d+)", 2),
-        (r"values: right \d+, null (\d+)", 61),
-        (r"values: right \d+, null \d+, wrong (\d+)", 14),
+        (r"values: right \d+, null (\d+)", 59),
+        (r"values: right \d+, null \d+, wrong (\d+)", 7),
     ],
 }
 # name -> patterns of counts that have to be 0
