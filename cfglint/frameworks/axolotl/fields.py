@@ -36,7 +36,12 @@ GGUF = (
 
 
 # Names of the fields in axolotl's own code, which the file may use as well (utils/schemas/deprecated.py:154-168, populate_by_name).
-OWN_NAMES = {"overrides_of_model_kwargs": "model_kwargs", "type_of_model": "model_type", "revision_of_model": "model_revision"}
+OWN_NAMES = {
+    "overrides_of_model_config": "model_config",
+    "overrides_of_model_kwargs": "model_kwargs",
+    "type_of_model": "model_type",
+    "revision_of_model": "model_revision",
+}
 
 
 class ModelFields(Record):

@@ -41,6 +41,12 @@ def checkpoint(value: Operand, config: LlamaFactoryConfig) -> None:
         fspath(value)
 
 
+def generation_file(value: object, config: LlamaFactoryConfig) -> None:
+    """Ask for the file as transformers 4.49.0 trainer_seq2seq.py:117 does, of whatever is no string, too."""
+    if config.stage == "sft" and value is not None and not isinstance(value, str):
+        raise AttributeError(f"'{type(value).__name__}' object has no attribute 'is_file'")
+
+
 def muon_beta(value: Operand, config: LlamaFactoryConfig) -> object:
     """Use the value as AdamW in third_party/muon/muon.py:215-218 does, for parameters that are not matrices; adapters have none."""
     return config.uses_muon and config.method in ("full", "freeze") and 1 - value
@@ -63,6 +69,7 @@ OPERATIONS: tuple[tuple[str, Stage, Act], ...] = (
     *((name, "config", inline_json) for name in ("vllm_config", "sglang_config", "ray_init_kwargs")),
     ("new_special_tokens_config", "config", described_tokens),
     ("tool_format", INIT, tool_format),
+    ("generation_config", INIT, generation_file),
     ("max_new_tokens", INIT, lambda value, config: config.stage == "sft" and value > 0),  # hparams/generating_args.py:72
     # data/data_utils.py:99-111
     ("val_size", INIT, lambda value, config: config.own("dataset") is not None and config.own("tokenized_path") is None and value > SMALL),

@@ -149,6 +149,7 @@ def test_the_keys_of_the_trainer_and_of_older_releases_are_known_by_their_names_
     ("line", "message"),
     [
         ("revision_of_model: 3", "`revision_of_model` is 3; it must be a string"),
+        ("overrides_of_model_config: a", "`overrides_of_model_config` is a; it must be a mapping"),
         ("type_of_model: [a]", '`type_of_model` is ["a"]; it must be a string'),
         ("overrides_of_model_kwargs: x", "`overrides_of_model_kwargs` is x; it must be a mapping"),
         ("revision_of_model: main", None),

@@ -48,6 +48,7 @@ ZERO3 = '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage
         ({"stage": "ppo", "reward_model": "r", "use_unsloth": "true"}, ("LLF047", "ValueError", "config")),
         ({"quantization_device_map": "auto", "quantization_bit": "4"}, ("LLF064", "ValueError", "config")),
         ({"val_size": '"0.1"'}, ("LLF070", "TypeError", "init")),
+        ({"generation_config": "true"}, ("LLF070", "AttributeError", "init")),
         ({"val_size": '"0.1"', "eval_strategy": "epoch"}, ("LLF070", "TypeError", "config")),
         ({"resume_from_checkpoint": "0.1"}, ("TYP200", "TypeError", "init")),
         ({"use_muon": "true", "learning_rate": '"1e-5"'}, ("TYP200", "TypeError", "first-step")),
