@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-
 from cfglint.evaluate import Reason
 from cfglint.launch.kinds import TRAINER, kind_of_class
 from cfglint.source.annotations import Any, ConfigValue, Mapping
@@ -12,6 +10,7 @@ from cfglint.source.record import Record, changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import ast
     from typing import Protocol
 
     from cfglint.launch.programs.context import Context
