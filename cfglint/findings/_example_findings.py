@@ -376,7 +376,7 @@ REMEDIES: dict[str, tuple[str, ...]] = {
     'AXL044': ('set `learning_rate: 2.0e-5`, or another number',),
     'AXL045': ('set `cosine_min_lr_ratio` to a fraction, such as 0.1', 'set `cosine_constant_lr_ratio` to a fraction, such as 0.1'),
     'AXL046': ('add `path`: a file, a folder or a name on the Hub',),
-    'AXL047': ('set `num_epochs` to a finite number',),
+    'AXL047': ('set `num_epochs` to a finite number', 'set `warmup_ratio` to a finite number'),
     'AXL048': ('write it as `module.Class`, or remove it',),
     'AXL060': ('in the example, replace it with `gradient_accumulation_steps: 5`',),
     'AXL061': ('remove `ddp`',),

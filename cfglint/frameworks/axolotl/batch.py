@@ -277,6 +277,8 @@ def warmup_steps(config: AxolotlValues) -> int | float | None:
     if total is None and model.rl not in OWN_LENGTH:
         return None
     ratio = 0.03 if ratio_given is None else ratio_given
+    if not isfinite(ratio):
+        return None
     if not total and (total is None or model.release >= (0, 10, 0)):  # without a number of steps, the ratio is passed on
         return float(ratio) if ratio > 0 else 0
     steps = max(int(ratio * total), 0) if ratio_given is not None else min(int(ratio * total), 100)

@@ -120,14 +120,19 @@ def axolotl_dataset_without_path(config: AxolotlConfig) -> Iterator[Finding]:
 @rule("AXL047")
 def axolotl_infinite_epochs(config: AxolotlConfig) -> Iterator[Finding]:
     model = config.model
-    if not config.parsed or model is None or not isinstance(model.num_epochs, float) or math.isfinite(model.num_epochs):
+    if not config.parsed or model is None or model.pretraining_dataset or model.streaming or model.sample_packing_eff_est:
         return
-    if model.pretraining_dataset or model.streaming or model.sample_packing_eff_est or (model.rl and model.max_steps):
+    if model.rl and model.max_steps:
         return
-    is_number = not math.isnan(model.num_epochs)
-    text = "OverflowError: cannot convert float infinity to integer" if is_number else "ValueError: cannot convert float NaN to integer"
-    place = config.place(("num_epochs",))
-    yield Finding(place, f"`num_epochs` is {place.spelled}; it must be finite", exception=text, help="set `num_epochs` to a finite number")
+    for key in ("num_epochs",) if model.rl or model.warmup_steps is not None else ("num_epochs", "warmup_ratio"):
+        value = getattr(model, key)
+        if not isinstance(value, float) or math.isfinite(value):
+            continue
+        text = "ValueError: cannot convert float NaN to integer"
+        if not math.isnan(value):
+            text = "OverflowError: cannot convert float infinity to integer"
+        place = config.place((key,))
+        yield Finding(place, f"`{key}` is {place.spelled}; it must be finite", exception=text, help=f"set `{key}` to a finite number")
 
 
 @rule("AXL048")
