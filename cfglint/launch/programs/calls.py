@@ -251,7 +251,10 @@ class ProgramEvaluation(TrainingLoops):
                     if kind:
                         self._record_object(each.name, kind, values, named, node)
                     else:
-                        self._framework_object(each.name, values, named, node, None)
+                        made = self._framework_object(each.name, values, named, node, None)
+                        arguments = made.data.slots.get("args") if isinstance(made.data, Opaque) else None
+                        if arguments is not None and isinstance(value.data, Instance):  # as `Trainer.__init__` does
+                            self.write(value.data.slots, "args", arguments)
                 finally:
                     self.site = before
                 return unknown()

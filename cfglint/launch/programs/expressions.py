@@ -602,8 +602,10 @@ class Expressions:
             for node, part in zip(target.elts, self._unpacked(value, target.elts), strict=True):
                 self.assign(node, part, frame)
         elif isinstance(target, ast.Attribute):
-            self.stores.add(target)
-            self.set_attribute(self.evaluate(target.value, frame), target.attr, value)
+            owner = self.evaluate(target.value, frame)
+            if owner.known:
+                self.stores.add(target)
+            self.set_attribute(owner, target.attr, value)
         elif isinstance(target, ast.Subscript):
             owner, place = self.evaluate(target.value, frame), target.slice
             data = owner.data

@@ -165,6 +165,13 @@ def test_what_the_class_itself_sets_counts(launched):
     assert run["resolved"]["micro_batch"] == 8
 
 
+def test_what_the_trainer_s_class_sets_counts(launched):
+    own = "\nclass Own(Trainer):\n    def __init__(self, **given):\n        super().__init__(**given)\n"
+    own += "        self.args.gradient_accumulation_steps = 1\n"
+    run, _ = launched(HEAD + own + CLASSES + MAIN.replace("Trainer(model", "Own(model"))
+    assert run["resolved"]["global_batch"] == 8
+
+
 @pytest.mark.parametrize("given", ["Trainer(model=None, args=other)", "Trainer(None, other)"])
 def test_the_copy_that_the_trainer_gets_counts(launched, given):
     copied = "    other = copy.copy(training_args)\n    other.gradient_accumulation_steps = 2\n    "
