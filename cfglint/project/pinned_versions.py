@@ -343,7 +343,7 @@ def with_statements(facts: LaunchFacts, package: str, statements: list[Statement
         from cfglint.project.allowed_releases import newest_allowed
 
         specs = tuple(statement.spec for statement in statements)
-        release, said = newest_allowed(package, specs), " and ".join(statement.source for statement in statements[:3])
+        release, said = newest_allowed(package, specs), " and ".join(dict.fromkeys(statement.source for statement in statements[:3]))
         facts = facts.replace(bounds={**facts.bounds, package: specs})
     if not release:
         return facts

@@ -69,6 +69,11 @@ def test_the_lock_file_has_the_last_word(folder):
     assert found() == ({"transformers": "4.57.1"}, {"transformers": "uv.lock"})
 
 
+def test_a_lock_file_with_two_releases_is_named_once(folder):
+    write(folder, {"uv.lock": UV + '\n[[package]]\nname = "transformers"\nversion = "4.56.0"\n'})
+    assert found()[1] == {"transformers": "uv.lock"}
+
+
 def test_poetry_s_lock(folder):
     write(folder, {"poetry.lock": POETRY})
     assert found() == ({"deepspeed": "0.14.5"}, {"deepspeed": "poetry.lock"})
