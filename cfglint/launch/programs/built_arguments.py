@@ -223,14 +223,14 @@ def add_filled(facts: ProgramFacts, evaluated: Evaluated) -> None:
     """Add what the arguments that a parser fills have besides those of the line: what a file in its place says, and what the code sets."""
     given = (result.slots.get("args") for call in evaluated.trainers.values() for result in call.results)
     built = [value.data for value in given if isinstance(value, Value) and isinstance(value.data, Built)]
-    filled: list[Built] = [each for each in built or evaluated.evaluation.filled if each.filling is not None]
-    filled = [each for each in filled if each.filling and not each.filling.in_place] or filled
+    filled = [(each, each.filling) for each in built or evaluated.evaluation.filled if each.filling is not None]
+    filled = [(each, filling) for each, filling in filled if not filling.in_place] or filled
     fields = known_fields(facts.arguments)
-    final = merged([{**each.arguments, **each.in_training} for each in filled])
-    of_line = [each.filling.line for each in filled if each.filling is not None]
+    final = merged([{**each.arguments, **each.in_training} for each, _ in filled])
+    of_line = [filling.line for _, filling in filled]
     final = {name: value for name, value in final.items() if name in fields and any(line.get(name) is not value for line in of_line)}
-    unread = tuple(each.filling.unread for each in filled if each.filling is not None and each.filling.unread is not None)
-    is_open = any(each.is_open for each in filled)
+    unread = tuple(filling.unread for _, filling in filled if filling.unread is not None)
+    is_open = any(each.is_open for each, _ in filled)
     changed_fields = fields if is_open and not unread else {name for name, value in final.items() if isinstance(plain(value), Unknown)}
     evaluated_stores = evaluated.stores if filled and evaluated.complete else frozenset()
     unread_stores = {name for place, name in facts.stores if place not in evaluated_stores}
@@ -245,7 +245,7 @@ def parsed_arguments(program: ProgramFacts, reread: Reread, context: Context) ->
 
 
 def parsed_again(document: ProgramCall, texts: Mapping[str, str], reread: Reread, context: Context) -> ProgramCall:
-    program = reread(texts)
+    program, context = reread(texts), context.changed(read=with_texts(context.read, texts))
     again = parsed_arguments(program, lambda later: reread({**texts, **later}), context) if program is not None else None
     if again is None:
         raise EditRefused("the edited program would parse its arguments in another way", document.extent[0])

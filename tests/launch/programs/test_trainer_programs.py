@@ -201,6 +201,11 @@ def test_fix_edits_the_file_that_the_parser_reads_and_the_code(launched, tmp_pat
     main(["explain", "train.yaml"])
     assert "24 = 3 x 4 x 2" in capsys.readouterr().out
     assert "training_args.gradient_accumulation_steps = 4\n" in (tmp_path / "train.py").read_text()
+    (tmp_path / "run.sh").unlink()
+    (tmp_path / "train.py").write_text(HEAD + CLASSES + FILE.replace("PATH", '"train.yaml"'))
+    (tmp_path / "train.yaml").write_text("output_dir: out\nper_device_train_batch_size: 3  # each\ngradient_accumulation_steps: 2\n")
+    assert main(["fix", "train.yaml", "--gpus", "2", "--global-batch", "24"]) == 0
+    assert "gradient_accumulation_steps: 4\n" in (tmp_path / "train.yaml").read_text()
 
 
 def test_a_later_check_is_a_warning_where_a_subclass_replaces_the_trainer_s_methods(launched):
