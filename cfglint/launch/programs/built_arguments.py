@@ -122,10 +122,11 @@ class ParsedArguments(BuiltArguments):
         made = MadeCall(parser.kind, parser.call, module, ())
         for name, value in self.program.assigned.items():
             add(self.document, name, parser.call, value, made, module.offsets, program)
-        fillings = [each.filling for each in evaluation_of(program, context).evaluation.filled]
+        evaluated = evaluation_of(program, context)
+        fillings = [each.filling for each in evaluated.evaluation.filled]
         if fillings and all(filling is not None and filling.in_place for filling in fillings):
             self.doubts = ()  # the line has no part in them
-        self.document.files = frozenset(program_module.path for program_module in program.modules.known())
+        self.document.files = frozenset(evaluated.files)
         self.document.again_with = lambda texts: parsed_again(self.document, texts, reread, context)
         self.document.again = lambda text: parsed_again(self.document, {module.path: text}, reread, context)
 
