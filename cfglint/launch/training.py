@@ -111,7 +111,7 @@ def trains(line: LaunchLine, names: set[str], read: Callable[[str], str | None])
         name = name.rpartition(".")[2]
     elif line.module and PREPARES & set(name.split(".")[:-1]):  # `data.sft.convert` writes data
         name = name.rpartition(".")[2]
-    given = len(names & ARGUMENTS)
+    given = len({each.rpartition(".")[2] for each in names} & ARGUMENTS)  # `--training.max_steps` is `max_steps`
     other, named = any(mark in name for mark in OTHERS), any(mark in name.replace(TRAINED, "") for mark in TRAINS)
     if "do_train" not in names and names & {"do_eval", "eval_only"} and not given:
         return False

@@ -34,6 +34,7 @@ from cfglint.source.git_index import KnownContents
 from cfglint.source.limits import MAX_SIZE
 from cfglint.source.record import Record, changed
 from cfglint.source.root import root_of
+from cfglint.source.shell import is_markdown
 
 Folders = dict[str, dict[str, list[Statement]]]
 
@@ -208,7 +209,7 @@ class Branch:
         if reason is not None and here_documents(old) != here_documents(new):
             comparison.code_changed = True
             self.unread[path] = reason.text
-        elif ways(old) != ways(new):
+        elif not is_markdown(path) and ways(old) != ways(new):
             comparison.code_changed = True
             self.unread[path] = "whether it starts its launches is not compared"
 

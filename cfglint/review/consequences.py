@@ -272,13 +272,16 @@ def from_settings(old: Side, new: Side, settings: list[SettingChange], covered: 
     """The consequences of changed settings that no line of the summary shows, such as a warm-up ratio of a run of unknown length."""
     consequences: dict[str, Consequence] = {} if "precision" in covered else written_precision(settings)
     # If the number of steps is known or set on a side, epochs do not determine it.
+    same = {
+        name_of(label) for label in new.lines.keys() - OWN_SENTENCE if new.line(label) is not None and old.line(label) == new.line(label)
+    }
     is_limited = any(side.number("total_steps") is not None or side.line("max steps") is not None for side in (old, new))
     for change in settings:
         key = change.key.rpartition(".")[2].replace("-", "_")
         what = EFFECTS.get(key)
         if what is None and key in TOKEN_LENGTHS and any(config.has_field(key) for side in (old, new) for config in side.run.configs):
             what = LENGTHS
-        if what is None or what in covered or what in consequences:
+        if what is None or what in covered or what in consequences or what in same:
             continue
         configs = [config for side in (old, new) for config in side.run.configs if config.kind == change.kind]
         is_read = not configs or any(config.reads(change.key.partition(".")[0]) for config in configs)

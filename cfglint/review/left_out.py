@@ -17,7 +17,7 @@ from cfglint.source.file_source import FileSource
 from cfglint.source.record import Record
 from cfglint.source.shell import is_markdown
 
-NO_RUN = "no recognised run depends on it"  # on a package
+NO_RUN = "no compared run is checked with it"  # with a package
 SAME_RELEASE = "no compared run is checked with another release of it"
 UNUSED = "no recognised run is known to depend on it"
 REQUIRED, REQUIRED_BY = "accelerate", "the Trainer requires it, and what it changes in its runs is not compared"
@@ -114,7 +114,7 @@ def files_left_out(branch: Branch) -> Iterator[tuple[str, str]]:
         elif name in branch.compared:
             if is_program(name):
                 yield name, CODE
-        elif name not in branch.dependencies and not is_markdown(name):
+        elif (name not in branch.dependencies or is_script(name)) and not is_markdown(name):
             yield name, of_program(name, branch) if is_program(name) else NO_LAUNCH if is_script(name) else unrecognized(name, branch)
 
 

@@ -351,6 +351,7 @@ LOOP = "for batch in data:\n    model(batch).backward()\n"
         ("python v1.py", "args = SFTConfig('out')\nSFTTrainer(model, args=args).evaluate()\n", 0),
         ("deepspeed example.py", "engine = deepspeed.initialize(model)\nengine.eval()\n", 0),
         ("accelerate launch evaluate_example.py", LOOP, 0),
+        ("accelerate launch example.py --config.training.max_steps 9 --config.training.learning_rate 1", "train(parsed())\n", 1),
     ],
 )
 def test_a_program_of_another_name_trains_where_it_calls_what_trains(line, program, expected):

@@ -34,7 +34,7 @@ NEWER_TRL = ReleaseChange("trl", "0.17.0", "1.16.0", "requirements.txt")
 LEFT_OUT = [
     NotCompared(
         "requirements.txt",
-        "trl 0.17.0 -> 1.16.0; no recognised run depends on it",
+        "trl 0.17.0 -> 1.16.0; no compared run is checked with it",
         ReleaseChange("trl", "0.17.0", "1.16.0", "requirements.txt"),
     ),
     NotCompared("a.py", "only the arguments in its code are compared"),

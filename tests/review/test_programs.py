@@ -241,6 +241,9 @@ def test_other_conditions_of_a_script_are_not_compared(reviewed):
     for added, no_effect in (("if [ -f done ]; then\nreturn\nfi\n", False), ("echo if\n", True)):
         reviewed(before, {"run.sh": script % (added + line)})
         assert [each["no_effect"] for each in reviewed.changes] == [no_effect]
+    page = {"train.py": program(2), "README.md": f"```sh\n{line}```\n"}
+    reviewed(page, {"README.md": "It runs if and while it can.\n" + page["README.md"]})
+    assert reviewed.left_out == []
 
 
 def test_a_setting_of_a_mapping_has_no_notes_of_other_keys(reviewed):
@@ -272,3 +275,16 @@ def test_an_auto_that_nothing_known_fills_is_the_same(reviewed):
     files["ds.json"] = '{"train_batch_size": "auto", "gradient_accumulation_steps": "auto", "train_micro_batch_size_per_gpu": "auto"}'
     reviewed({**files, "run.sh": "deepspeed train.py\n"}, {"run.sh": "deepspeed --num_gpus 2 train.py\n"})
     assert [setting["key"] for change in reviewed.changes for setting in change["settings"]] == ["num_gpus"]
+
+
+def test_a_setup_script_that_changes_is_named(reviewed):
+    reviewed({"train.py": program(2), "setup.sh": "pip install -e swift\n"}, {"setup.sh": "cd swift; git checkout 1ab\npip install -e .\n"})
+    assert reviewed.left_out == ["setup.sh"]
+
+
+def test_clipping_that_another_file_sets_to_the_same_norm_is_no_consequence(reviewed):
+    launcher = "deepspeed_config: {gradient_clipping: 1.0, zero_stage: 2}\ndistributed_type: DEEPSPEED\nnum_processes: 4\nnum_machines: 1\n"
+    files = {"train.py": program(2), "ac.yaml": launcher + "mixed_precision: 'no'\n", "run.sh": "accelerate launch train.py\n"}
+    _, texts = reviewed(files, {"run.sh": "accelerate launch --config_file ac.yaml train.py\n"})
+    assert texts
+    assert not [text for text in texts if "clipping" in text]

@@ -147,14 +147,14 @@ def test_a_package_that_runs_use_is_not_said_to_be_used_by_none(checkout, repinn
 )
 def test_a_release_that_no_run_depends_on(checkout, repinned, review, file, before, after, text):
     repinned(before, after, file)
-    assert review() == (0, f"{text}; no recognised run depends on it\n")
+    assert review() == (0, f"{text}; no compared run is checked with it\n")
     name, _, change = text.partition(": ")
-    reason = f"{change}; no recognised run depends on it"
+    reason = f"{change}; no compared run is checked with it"
     report = json.loads(review("--format", "json")[1])
     assert report["not_compared"] == [{"file": name, "reason": reason}]
     assert [(each["files"], each["before"], each["consequences"][0]["text"]) for each in report["changes"]] == [([name], None, change)]
-    assert "no recognised run depends on it" in review("--format", "markdown")[1]
-    assert "no recognised run depends on it" in review("--format", "html")[1]
+    assert "no compared run is checked with it" in review("--format", "markdown")[1]
+    assert "no compared run is checked with it" in review("--format", "html")[1]
 
 
 def test_a_run_whose_own_file_changes_too_has_its_own_entry(checkout, repinned, review):
