@@ -181,8 +181,9 @@ class Branch:
         if before is not None and after is not None and unread_arguments(before) != unread_arguments(after):
             comparison.code_changed = True
             path = os.path.relpath(after.documents[0].path)
-            framework, not_read = after.unmodelled or before.unmodelled, (*after.launch.not_read, *before.launch.not_read)
-            self.unread[path] = f"arguments of {framework}, which is not modelled" if framework else not_read[0].text
+            framework, former = after.unmodelled or before.unmodelled, [f"before: {each.text}" for each in before.launch.not_read]
+            not_read = [*(each.text for each in after.launch.not_read), *former]
+            self.unread[path] = f"arguments of {framework}, which is not modelled" if framework else not_read[0]
         if before is not None and after is not None and not comparison.in_effect:
             self._note_unread_text(comparison, after)
         if after is not None:

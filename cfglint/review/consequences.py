@@ -8,7 +8,7 @@ from cfglint.findings.diagnostic import Outcome
 from cfglint.findings.setting import WRITTEN
 from cfglint.findings.wording import MOMENTS
 from cfglint.frameworks import framework
-from cfglint.launch.kinds import is_trainer
+from cfglint.launch.kinds import LAUNCH, is_trainer
 from cfglint.review.batch_consequences import batch, growth
 from cfglint.review.consequence import (
     LEFT_OPEN,
@@ -23,7 +23,7 @@ from cfglint.review.consequence import (
     relation,
     spelled,
 )
-from cfglint.review.effects import EFFECTS, LENGTHS, MEANINGS, SUBJECT_KEYS, SUBJECTS, TOKEN_LENGTHS, has_effect
+from cfglint.review.effects import EFFECTS, LENGTHS, MEANINGS, OF_A_FRAMEWORK, SUBJECT_KEYS, SUBJECTS, TOKEN_LENGTHS, has_effect
 from cfglint.review.releases import changed_releases
 from cfglint.review.schedule_consequences import length, rate
 from cfglint.review.settings import UNKNOWN, SettingChange, equal, unknown_sizes
@@ -193,7 +193,8 @@ def subject_of(change: SettingChange) -> str:
 
     A file or model of the same name in another folder is taken for the same one.
     """
-    what = SUBJECT_KEYS.get(change.key.rpartition(".")[2].replace("-", "_").lower(), "")
+    key = change.key.rpartition(".")[2].replace("-", "_").lower()
+    what = "" if key in OF_A_FRAMEWORK and change.kind == LAUNCH else SUBJECT_KEYS.get(key, "")
     names = [str(state.value).rstrip("/").rpartition("/")[2] for state in (change.before, change.after)]
     return "" if what in ("data", "model") and names[0] == names[1] else what
 
@@ -224,7 +225,8 @@ def missing_references(old: Side, new: Side) -> Iterator[Consequence]:
 def lines_of_read_file(old: Side, new: Side) -> Iterator[Consequence]:
     """The lines of the summary that rest on a file of one side, while that of the other side was not read."""
     for side, other in ((old, new), (new, old)):
-        paths = {document.path for document in side.run.documents} - {document.path for document in other.run.documents}
+        there = {basename(document.path) for document in other.run.documents}  # a script that moved is the same one
+        paths = {document.path for document in side.run.documents[1:] if basename(document.path) not in there}
         for label, item in side.lines.items():
             document = item.setting.document
             if label in OWN_SENTENCE or item.setting.origin != WRITTEN or document is None or document.path not in paths:
@@ -303,7 +305,8 @@ def from_settings(old: Side, new: Side, settings: list[SettingChange], covered: 
                 factor = None if times is None else times * (growth(old, new) or 1)
             else:  # a step that has another size, which is not known, takes as many epochs in another number of steps
                 factor = times if covered.isdisjoint(("global_batch", "micro_batch", "gpus")) else None
-            verb = "may change" if old.run.not_read or new.run.not_read else "change"
+            is_unclear = old.run.not_read or new.run.not_read or UNKNOWN in (change.before.text, change.after.text)
+            verb = "may change" if is_unclear else "change"
             consequences[what] = Consequence(what, f"{what.replace('_', ' ')} {verb} with {text}", factor=factor, known=False)
         else:
             numeric = (number(before), number(after)) if what in NUMERIC else (before, after)

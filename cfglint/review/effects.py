@@ -53,6 +53,7 @@ SUBJECT_KEYS = {
         "adapter",
     ),
 }
+OF_A_FRAMEWORK = frozenset(("train_type", "tuner_type"))  # keys that mean something else in other programs
 # What a setting means, where its name does not say it.
 MEANINGS = {
     "beta": "the weight of the reference model in the loss of DPO and GRPO",

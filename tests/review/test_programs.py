@@ -16,6 +16,7 @@ TRAINED = "\nTrainer(model=None, args=args).train()\n"
 SIZES = "'out', per_device_train_batch_size=4, gradient_accumulation_steps="
 YAML = "import yaml\ncfg = yaml.safe_load(open('own.yaml'))\n"
 PARSER = "import argparse\np = argparse.ArgumentParser()\np.add_argument('--ga', type=int, default=%s)\na = p.parse_args()\n"
+LINES = "".join(f"echo {number}\n" for number in range(9))
 UNKNOWN = "from datasets import load_dataset\nn = len(load_dataset('x'))\n"
 
 
@@ -288,3 +289,33 @@ def test_clipping_that_another_file_sets_to_the_same_norm_is_no_consequence(revi
     _, texts = reviewed(files, {"run.sh": "accelerate launch --config_file ac.yaml train.py\n"})
     assert texts
     assert not [text for text in texts if "clipping" in text]
+
+
+def test_a_kind_of_training_of_another_program_is_no_adapter(reviewed):
+    line = "python train.py --n_layer 2 --lr_init 1 --micro_bsz 4 --train_type {}\n"
+    before = {
+        "train.py": "import argparse\np = argparse.ArgumentParser()\np.add_argument('--train_type')\n",
+        "run.sh": line.format("state"),
+    }
+    _, texts = reviewed(before, {"run.sh": line.format("infctx")})
+    assert reviewed.changes
+    assert not [text for text in texts if "adapters" in text]
+
+
+def test_a_script_that_moved_is_the_one_that_its_values_stand_in(reviewed):
+    line = "deepspeed --num_gpus 2 train.py --deepspeed {}zero.json --output_dir o --weight_decay 0.5 --max_steps 9\n"
+    parsed = "from transformers import HfArgumentParser, Trainer, TrainingArguments\n(args,) = HfArgumentParser(TrainingArguments)"
+    files = {
+        "train.py": f"{parsed}.parse_args_into_dataclasses()\nTrainer(model=None, args=args).train()\n",
+        "old.sh": LINES + line.format("x/"),
+    }
+    files["zero.json"] = '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 2}}'
+    _, texts = reviewed(files, {"old.sh": None, "new.sh": LINES + line.format("")})
+    assert "ZeRO stage unknown -> 2" in texts
+    assert not [text for text in texts if "weight decay" in text or "schedule" in text]
+
+
+def test_a_length_that_is_unknown_now_may_be_the_same(reviewed):
+    line = "torchrun --nproc_per_node 2 -m verl.trainer.fsdp_sft_trainer data.max_length={}\n"
+    _, texts = reviewed({"run.sh": line.format(512)}, {"run.sh": 'L=512\nif [ -n "$1" ]; then L=$1; fi\n' + line.format("$L")})
+    assert "tokens per step may change with `data.max_length` 512 -> (unknown)" in texts
