@@ -176,7 +176,7 @@ class Branch:
             documents = {os.path.relpath(document.path) for run in (before, after) for document in run.documents}
             own = [name for name in touched if is_program(name) or not (name in documents or is_script(name))]
             comparison.consequences += [consequence for name in own for consequence in self._values_in_code(name, after)]
-            if any(is_program(name) and self._changes_data(name) for name in touched):
+            if any(map(self._changes_data, {*own, *filter(is_program, touched)})):
                 for_as_many_samples(comparison.consequences)
         if before is not None and after is not None and unread_arguments(before) != unread_arguments(after):
             comparison.code_changed = True
@@ -236,9 +236,9 @@ class Branch:
             yield Consequence("code", f"in {name}: {', '.join(first_values(told))}", known=False)
 
     def _changes_data(self, name: str) -> bool:
-        """Whether lines of a program change that name a data set."""
+        """Whether lines of a program, or of a config that it reads, change that name a data set or its samples."""
         lines = [{*text_of(side, path).splitlines()} for side, path in ((self.old, self.old_name(name)), (self.new, name))]
-        return any("dataset" in line.lower() for line in lines[0] ^ lines[1])
+        return any(word in line.lower() for line in lines[0] ^ lines[1] for word in ("dataset", "sample"))
 
     def lacks_content(self, old: CheckedRun | None, new: CheckedRun | None) -> bool:
         """Whether one side has no run because the content of its file is not in the repository: the run is neither new nor deleted."""

@@ -121,7 +121,8 @@ def one_sided_run(side: Side, text: str, starts: str, fails: str) -> list[Conseq
         if number is not None:
             consequences.append(Consequence(what, f"{label} {number:,}", None, number))
     for label in ("learning rate", "precision", "ZeRO stage", "schedule"):
-        if side.line(label) is not None:
+        is_guess = side.run.assumed and label in side.lines and not side.lines[label].setting.written  # a default of the assumed trainer
+        if side.line(label) is not None and not is_guess:
             shown = f"{label} {as_written(side.lines[label])}"
             consequences.append(Consequence(name_of(label), shown, None, plain(label, side.line(label))))
     verdict = side.outcome.verdict

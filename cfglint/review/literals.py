@@ -23,7 +23,8 @@ SURE = 2  # arguments of a trainer
 
 ASSIGNMENT = re.compile(r"\+*([a-z_]+(?:\.\w+)+)=\S+$")  # `optim.lr=1e-5`
 
-Values = dict[str, list[tuple[str, int]]]  # name -> the values that are written for it and their lines, in their order; empty: computed
+Written = list[tuple[str, int]]
+Values = dict[str, Written]  # name -> the values that are written for it and their lines, in their order; empty: computed
 
 
 def changed_values(
@@ -39,6 +40,7 @@ def changed_values(
     if not old or not new:
         return {}
     texts: dict[str, str] = {}
+    blocks: list[tuple[range, range]] = []
     for name in dict.fromkeys(name for name in (*old, *new) if name not in listed and name.rpartition(".")[2] not in listed):
         if only is not None and not (only(name) and old.get(name) and new.get(name)):
             continue
@@ -46,13 +48,37 @@ def changed_values(
         if UNTOLD in (*was, *now):
             continue
         if len(was) == len(now):
-            pairs = [(one, other) for (one, _), (other, line) in zip(was, now, strict=True) if f"{path}:{line}" not in listed]
+            both = was, now
+            if len(now) > 1 and path.endswith(".py") and [text for text, _ in was] != [text for text, _ in now]:
+                blocks = blocks or changed_lines(before, after)
+                both = in_blocks(was, now, blocks)
+            pairs = [(one, other) for (one, _), (other, line) in zip(*both, strict=True) if f"{path}:{line}" not in listed]
         else:
             pairs = [] if was and now else [(spelled(was, name in old), spelled(now, name in new))]
         changes = [f"`{name}` {' -> '.join(shortened_pair(*pair))}" for pair in dict.fromkeys(pairs) if pair[0] != pair[1]]
         if changes:
             texts[name] = ", ".join(changes)
     return texts
+
+
+def changed_lines(before: str, after: str) -> list[tuple[range, range]]:
+    """The numbers of the lines that differ in two versions of a program: those that stand in the place of others, and these."""
+    from difflib import SequenceMatcher
+
+    matcher = SequenceMatcher(None, before.splitlines(), after.splitlines(), autojunk=False)
+    return [(range(a + 1, b + 1), range(c + 1, d + 1)) for tag, a, b, c, d in matcher.get_opcodes() if tag == "replace"]
+
+
+def in_blocks(was: Written, now: Written, blocks: list[tuple[range, range]]) -> tuple[Written, Written]:
+    """The values of a name that stand in the place of others: one that is inserted or deleted above does not shift them."""
+    before: Written = []
+    after: Written = []
+    for old, new in blocks:
+        replaced, by = [each for each in was if each[1] in old], [each for each in now if each[1] in new]
+        if len(replaced) == len(by):
+            before += replaced
+            after += by
+    return before, after
 
 
 def spelled(values: list[tuple[str, int]], is_set: bool) -> str:

@@ -627,6 +627,20 @@ def test_steps_of_another_data_set_in_the_code_hold_for_as_many_samples(checkout
     assert "total steps about doubled: 1 -> 2 epochs, if its data has as many samples\n" in text
 
 
+def test_steps_hold_for_as_many_samples_if_a_config_of_the_code_has_others(checkout, reviewed):
+    program = "import yaml\nfrom transformers import TrainingArguments\ncfg = yaml.safe_load(open('own.yaml'))\n"
+    checkout.write(train__py=program + "data = stream.take(cfg['num_samples'])\nTrainingArguments('o', num_train_epochs=cfg['epochs'])\n")
+    text = changed_in(checkout, reviewed, own__yaml=("epochs: 1\nnum_samples: 500\n", "epochs: 2\nnum_samples: 10000\n"))
+    assert "total steps about doubled: 1 -> 2 epochs, if its data has as many samples\n" in text
+
+
+def test_the_defaults_of_a_trainer_that_is_assumed_are_not_told(checkout, reviewed):
+    line = 'torchrun --nproc_per_node=2 "$(which swift)" rlhf --learning_rate 5e-6 --max_steps 8000 --per_device_train_batch_size 1'
+    line += " --gradient_accumulation_steps 1 --save_steps 5 --logging_steps 1 --output_dir o\n"
+    text = changed_in(checkout, reviewed, run__sh=("echo\n", line))
+    assert "total steps 8,000, learning rate 5e-6\n" in text  # no precision, no schedule
+
+
 def test_the_release_that_a_line_is_checked_with_is_no_change(checkout, reviewed):
     line = "python -m openrlhf.cli.train_ppo_ray --pretrain m --micro_train_batch_size {}\n"
     texts = {"README__md": ("pip install git+https://github.com/OpenRLHF/OpenRLHF.git\n",) * 2}

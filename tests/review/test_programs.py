@@ -235,6 +235,14 @@ def test_a_value_that_is_computed_on_one_side_is_not_unset():
     assert changed_values("own.py", texts[2], "x = [\n    2,\n]\ny = 1\n", ()) == {}
 
 
+def test_a_value_that_is_inserted_shifts_no_others():
+    lines = [f"check(name='{name}')\n\n" for name in "abcdef"]
+    inserted = [*lines[:1], "check(name='new')\n\n", *lines[1:5]]  # and the last one deleted
+    assert changed_values("own.py", "".join(lines), "".join(inserted), ()) == {}
+    both = "".join(lines).replace("'a'", "'x'").replace("'d'", "'y'")
+    assert changed_values("own.py", "".join(lines), both, ()) == {"name": "`name` 'a' -> 'x', `name` 'd' -> 'y'"}
+
+
 def test_other_conditions_of_a_script_are_not_compared(reviewed):
     line = "torchrun --nproc_per_node 8 train.py\n"
     script = "run() {\n%s}\nrun\n"
