@@ -237,13 +237,25 @@ def unread_training(name: str, program: ProgramFacts) -> Reason:
     calls = ((scope, node) for scope in program.scopes for node in scope.nodes if isinstance(node, ast.Call))
     named = next(((scope, call, each) for scope, call in calls for each in dotted(call.func)[-1:] if kind_of_class(each)), None)
     if named is None:
-        return Reason("program", f"the training of `{name}`", "it builds none of the arguments that are modelled", program.path)
+        elsewhere = next(((module, call) for module in program.modules.known() for call in builders(module)), None)
+        if elsewhere is None:
+            return Reason("program", f"the training of `{name}`", "it builds none of the arguments that are modelled", program.path)
+        module, call = elsewhere
+        why = f"the code that leads to `{shown(call.func)}` in {module.path} was not followed"
+        return Reason("program", f"the training of `{name}`", why, module.path, call.lineno)
     scope, call, made = named
     found = scope.resolve(call.func)
     why = f"`{made}` is not found in what it imports"
     if isinstance(found, External):
         why = f"`{found.name}` is neither in the project nor a class that is modelled"
     return Reason("program", f"the training of `{name}`", why, program.path, call.lineno)
+
+
+def builders(module: ProgramModule) -> Iterator[ast.Call]:
+    """The calls of a module by which it may build the arguments of a framework."""
+    for node in ast.walk(module.tree) if module.may_build else ():
+        if isinstance(node, ast.Call) and any(map(kind_of_class, dotted(node.func)[-1:])):
+            yield node
 
 
 def unread_call(name: str, made: MadeCall, program: ProgramFacts, complete: bool) -> tuple[Reason, ...]:
