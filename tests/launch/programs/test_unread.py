@@ -299,7 +299,8 @@ def test_a_program_that_ends_before_its_training_is_not_said_to_start(asked):
 
 
 def test_the_code_that_builds_the_arguments_and_was_not_followed_is_named(asked):
-    own = "from trl import SFTConfig\nclass Own:\n    def build(self):\n        return SFTConfig('out')\n\ndef run(owner):\n    owner.build()\n"
+    own = "from trl import SFTConfig\nclass Own:\n    def build(self):\n        return SFTConfig('out')\n"
+    own += "def run(owner):\n    owner.build()\n"
     files = {"train.py": "import own\nown.run(chosen())\n", "own.py": own}
     found, _ = asked(files, "torchrun --nproc_per_node 2 train.py --per_device_train_batch_size 2\n")
     assert [(each["file"], each["why"]) for each in found["not_read"]] == [
