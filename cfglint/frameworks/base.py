@@ -393,6 +393,8 @@ class Config:
             value = override.values[0] if override.values else self.override_value(override)
             put(laid, path, value if override.unknown is None else override.unknown)
             self.overridden[path] = str(override)
+            self.override_places.pop(path, None)  # of one that this one replaces
+            self.override_arguments.pop(path, None)
             if override.place is not None:
                 self.override_places[path] = override.place
             if override.argument is not None:

@@ -94,8 +94,8 @@ def length(config: TrainerConfig, summary: Summary, run: Steps, missing: str) ->
     because = "max_steps" if limited else f"{number}epochs x {'steps per epoch' if run.updates is None else run.updates}"
     summary.derive(LENGTH, "total steps", "total_steps", run.total, because, needs=missing)
     setting = of(config, "warmup_ratio" if config.values.get("warmup_ratio") and not args["warmup_steps"] else "warmup_steps")
-    because = str(setting) if setting.written else f"{setting.name} is not set"
-    if setting.written and isinstance(setting.value, float) and 0 < setting.value < 1:
+    because = str(setting) if setting.origin != DEFAULT else f"{setting.name} is not set"
+    if setting.origin != DEFAULT and isinstance(setting.value, float) and 0 < setting.value < 1:
         total = f"{run.total:,}" if run.total is not None else "the total"
         because = f"{setting.name} {setting.value} of {total}, rounded up ({setting.place})"
     summary.derive(LENGTH, "warm-up steps", "warmup_steps", run.warmup, because, needs=missing)

@@ -165,6 +165,13 @@ def test_what_the_class_itself_sets_counts(launched):
     assert run["resolved"]["micro_batch"] == 8
 
 
+def test_the_place_of_what_the_code_sets_is_told(launched, capsys):
+    launched(HEAD + CLASSES + MAIN.replace(SET, "    training_args.warmup_steps = 7\n" + SET))
+    for option, told in ((), "7  warmup_steps 7 (train.py:21)"), (("--set", "warmup_steps=8"), "8  warmup_steps 8 (--set warmup_steps 8)"):
+        main(["explain", "run.sh", "--all", *option])
+        assert told in capsys.readouterr().out
+
+
 def test_what_the_trainer_s_class_sets_counts(launched):
     own = "\nclass Own(Trainer):\n    def __init__(self, **given):\n        super().__init__(**given)\n"
     own += "        self.args.gradient_accumulation_steps = 1\n"
