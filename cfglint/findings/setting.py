@@ -36,6 +36,7 @@ class Setting(Record):
     key_node: Node | None = None
     because: str = ""
     elsewhere: Written | None = None
+    is_late: bool = False
 
     @property
     def at_value(self) -> Setting:
@@ -87,7 +88,7 @@ class Setting(Record):
     @property
     def is_set_later(self) -> bool:
         """Whether a program sets it on the object, after the class has checked what it was constructed with."""
-        return self.document is not None and bool(self.path) and self.document.is_set_later(str(self.path[0]))
+        return self.is_late or (self.document is not None and bool(self.path) and self.document.is_set_later(str(self.path[0])))
 
     @property
     def spelled(self) -> str:

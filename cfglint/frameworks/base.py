@@ -76,6 +76,7 @@ class Config:
         self.load_problems: list[tuple[Document, Problem]] = []
         self.overridden: dict[Path, str] = {}  # the origin of an override on the launch line
         self.override_places: dict[Path, tuple[Document, Node]] = {}  # the place of an override in a script
+        self.late: set[Path] = set()  # the overrides that a program sets after the class has checked the others
         self.override_arguments: dict[Path, Written] = {}  # the argument of a script that has another name than the key
         self.plain_scalars: list[Setting] | None = None  # cached for the rules about scalars
         self._batch: Batch | None = None
@@ -360,10 +361,12 @@ class Config:
             script, value_node = self.override_places[path]
             because = f"{script.path}:{script.position(value_node.start)[0]}"
             found = Setting(path, self.get(*path), OVERRIDE, script, value_node, None, because)
-            found.elsewhere = self.override_arguments.get(path)
+            found.elsewhere, found.is_late = self.override_arguments.get(path), path in self.late
             return found
         if path in self.overridden:
-            return Setting(path, self.get(*path), OVERRIDE, document, None, None, self.overridden[path])
+            found = Setting(path, self.get(*path), OVERRIDE, document, None, None, self.overridden[path])
+            found.is_late = path in self.late
+            return found
         if self.has(*path):
             key_node, node = document.find(path)
             found = Setting(path, self.get(*path), WRITTEN, document, node, key_node, because)
@@ -395,6 +398,7 @@ class Config:
             self.overridden[path] = str(override)
             self.override_places.pop(path, None)  # of one that this one replaces
             self.override_arguments.pop(path, None)
+            (self.late.add if override.is_late else self.late.discard)(path)
             if override.place is not None:
                 self.override_places[path] = override.place
             if override.argument is not None:

@@ -34,7 +34,8 @@ class Override(Record):
     """One value of the launch line: `key` may be dotted, `texts` are the words of the value, empty for a flag without a value.
 
     `values` has the one value that the program's own parser makes of the words, and is empty if the parser of the key's owner takes them;
-    `argument` is the program's own argument that the value comes from.
+    `argument` is the program's own argument that the value comes from; `is_late`: the program sets it after the class has checked what it
+    was constructed with.
     """
 
     key: str
@@ -44,6 +45,7 @@ class Override(Record):
     unknown: Unknown | None = None  # its value, if that is not known
     values: tuple[Any, ...] = ()
     argument: Written | None = None
+    is_late: bool = False
 
     def __str__(self) -> str:
         return " ".join((self.origin, self.key, *self.texts))

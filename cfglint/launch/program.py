@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.evaluate import Reason
 from cfglint.launch.kinds import TRAINER, kind_of_class
-from cfglint.source.annotations import Any, ConfigValue, Mapping
+from cfglint.source.annotations import Any, Collection, ConfigValue, Mapping
 from cfglint.source.python.call import CallDocument
 from cfglint.source.record import Record, changed
 
@@ -193,14 +193,13 @@ class ProgramFacts(Record):
     `own_methods` are all methods of such subclasses, `own_batches` whether one makes the training's batches of a size of its own.
     `spreads` is the `device_map` by which it loads a model over all GPUs, else empty.
     `taken` are further arguments of a class that drops all that it does not know.
-    `changed` are fields that the code sets after parsing, to values that are not known; those of which it is known are `assigned`, `stores`
-    are the places. `exact`: the defaults of `arguments` are known, as is every class between it
-    and the parser. `config_files` are DeepSpeed files that the code names if the line names none. `built` are the calls that build a
-    trainer's arguments in code, `further` the number of those beyond a limit, `engines` the calls of `deepspeed.initialize` that train,
-    `scopes` the code that it may run, `evaluations` what its code does with each launch line (all of `launch.programs`). `trainer_calls`
-    are the calls that build the trainers of a run, `adapters` the models that they train with their adapters, `imports` what the program
-    imports of the frameworks. `not_read` is what may set
-    further values.
+    `changed` are fields that the code sets after parsing, to values that are not known; those of which it is known are `assigned`, the
+    `late` ones after the class has checked the others; `stores` are the places. `exact`: the defaults of `arguments` are known, as is
+    every class between it and the parser. `config_files` are DeepSpeed files that the code names if the line names none. `built` are
+    the calls that build a trainer's arguments in code, `further` the number of those beyond a limit, `engines` the calls of
+    `deepspeed.initialize` that train, `scopes` the code that it may run, `evaluations` what its code does with each launch line (all of
+    `launch.programs`). `trainer_calls` are the calls that build the trainers of a run, `adapters` the models that they train with their
+    adapters, `imports` what the program imports of the frameworks. `not_read` is what may set further values.
     """
 
     path: str
@@ -221,6 +220,7 @@ class ProgramFacts(Record):
     taken: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     assigned: Mapping[str, Any] = {}
+    late: Collection[str] = ()
     stores: tuple[tuple[ast.AST | None, str], ...] = ()
     exact: bool = False
     config_files: tuple[str, ...] = ()

@@ -122,6 +122,7 @@ class ParsedArguments(BuiltArguments):
         made = MadeCall(parser.kind, parser.call, module, ())
         for name, value in self.program.assigned.items():
             add(self.document, name, parser.call, value, made, module.offsets, program)
+        self.document.set_later = frozenset(self.program.late)
         evaluated = evaluation_of(program, context)
         fillings = [each.filling for each in evaluated.evaluation.filled]
         if fillings and all(filling is not None and filling.in_place for filling in fillings):
@@ -211,6 +212,7 @@ def overrides_of(program: ProgramFacts) -> tuple[Override, ...]:
         content = plain(value)
         path = value.module.path if value.module is not None else program.path
         override = Override(name, [str(content)], f"`{path}`:", values=(content,))
+        override.is_late = name in program.late
         override.argument = place_elsewhere(CallDocument(path, "", name, 0, 0), name, False, value, content)
         if override.argument is not None:
             document = override.argument.document
@@ -236,6 +238,7 @@ def add_filled(facts: ProgramFacts, evaluated: Evaluated) -> None:
     evaluated_stores = evaluated.stores if filled and evaluated.complete else frozenset()
     unread_stores = {name for place, name in facts.stores if place not in evaluated_stores}
     facts.assigned = {} if unread else {name: value for name, value in final.items() if name not in changed_fields | unread_stores}
+    facts.late = {name for each, _ in filled for name in each.in_training if name in facts.assigned}
     facts.changed = tuple(sorted(unread_stores | (set() if unread else changed_fields)))
     facts.not_read += unread
 

@@ -165,6 +165,14 @@ def test_what_the_class_itself_sets_counts(launched):
     assert run["resolved"]["micro_batch"] == 8
 
 
+def test_the_class_does_not_check_what_the_code_sets_behind_it(launched):
+    both = MAIN.replace(SET, "    training_args.fp16 = True\n" + SET)
+    run, found = launched(HEAD + CLASSES + both, "--bf16 True")
+    assert (run["verdict"], {each["severity"] for each in found.values()}) == ("accept", {"warning"})
+    own = "\n    def __post_init__(self):\n        self.fp16 = True\n        super().__post_init__()\n"
+    assert all(each["severity"] == "warning" for each in launched(HEAD + CLASSES + own + MAIN, "--bf16 True")[1].values())
+
+
 def test_the_place_of_what_the_code_sets_is_told(launched, capsys):
     launched(HEAD + CLASSES + MAIN.replace(SET, "    training_args.warmup_steps = 7\n" + SET))
     for option, told in ((), "7  warmup_steps 7 (train.py:21)"), (("--set", "warmup_steps=8"), "8  warmup_steps 8 (--set warmup_steps 8)"):
