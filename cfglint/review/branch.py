@@ -17,7 +17,7 @@ from cfglint.review.compare import Comparison
 from cfglint.review.consequence import Consequence
 from cfglint.review.effects import has_effect, is_of_training
 from cfglint.review.literals import changed_values, first_values
-from cfglint.review.pairing import Pair, paired, renamed
+from cfglint.review.pairing import Pair, paired, program_of, renamed
 from cfglint.review.releases import ReleaseChange, changed_releases, stated_changes
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
@@ -281,23 +281,23 @@ class Branch:
         looked_at = [name for name in touched if name in self.altered or name in inside]
         was = with_runs({*map(self.old_name, looked_at), *self.gone, *(self.altered - set(touched))} - taken, self.old)
         old = by_file(self._discovery(OLD, before), self._there(sorted(was)))
+        were_started, are_started = (started_by(chain.from_iterable(side.values())) for side in (old, new))
         for name, runs in new.items():
             earlier = old.pop(self.old_name(name), [])
             if is_script(name) and max(len(earlier), len(runs)) >= MOST_CHECKED:
                 self.unread[name] = f"only its first {MOST_CHECKED} launches are compared"
             if is_script(name) or is_program(name):
-                pairs = paired(earlier, runs)
-                if is_program(name) and not earlier and name in started_by(chain.from_iterable(old.values())):
-                    continue  # the run of the line that started it is gone, and says so
-                yield from (pair for pair in pairs if self.touches(*pair))
+                for was, now in paired(earlier, runs):  # a program that a line started, or starts now, is neither new nor deleted
+                    is_there = is_program(name) and bool(program_of(was) & are_started if now is None else program_of(now) & were_started)
+                    if self.touches(was, now) and not (is_there and None in (was, now)):
+                        yield was, now
                 continue
             counterpart = earlier[0] if earlier else self._run_before([self.old_name(name)], before)
             if self.touches(counterpart, runs[0]):
                 yield counterpart, runs[0]
-        started = started_by(chain.from_iterable(new.values()))
         for name, runs in old.items():
-            if name not in started and (name not in inside or is_script(name) or is_program(name)):
-                yield from ((run, None) for run in runs)
+            if name not in inside or is_script(name) or is_program(name):
+                yield from ((run, None) for run in runs if is_script(name) or not program_of(run) & are_started)
 
     def declared(self, names: list[str], before: LaunchFacts, after: LaunchFacts, kind: str | None) -> Pair:
         discovery = self._discovery(NEW, after, kind)
@@ -433,8 +433,7 @@ def by_file(discovery: Discovery, names: list[str]) -> dict[str, list[CheckedRun
 
 def started_by(runs: Iterable[CheckedRun]) -> set[str]:
     """The programs that the launch lines of some runs start."""
-    programs = (run.launch.program_path or (line.program_path if (line := run.launch.line) is not None else None) for run in runs)
-    return {os.path.normpath(path) for path in programs if path}
+    return {path for run in runs if run.launch.line is not None for path in program_of(run)}
 
 
 def unread_arguments(run: CheckedRun) -> list[str]:

@@ -37,6 +37,7 @@ def paired(before: list[CheckedRun], after: list[CheckedRun]) -> list[Pair]:
     scores = [
         (
             -launch_likeness(old.launch.entry, new.launch.entry),
+            program_of(old) != program_of(new),
             class_of(old) != class_of(new),
             sizes_of(old) != sizes_of(new),
             caller_of(old) != caller_of(new),
@@ -60,6 +61,14 @@ def paired(before: list[CheckedRun], after: list[CheckedRun]) -> list[Pair]:
     found: list[Pair] = [(before[partner[index]] if index in partner else None, new) for index, new in enumerate(after)]
     found.extend((old, None) for index, old in enumerate(before) if index not in taken)
     return found
+
+
+def program_of(run: CheckedRun | None) -> set[str]:
+    """The program of a run, in whose module the first document may be."""
+    launch = run.launch if run is not None else None
+    line, program = (launch.line, launch.program) if launch is not None else (None, None)
+    path = program.path if program is not None else line.program_path if line is not None else None
+    return {os.path.normpath(path)} if path else set()
 
 
 def class_of(run: CheckedRun) -> str:

@@ -327,3 +327,16 @@ def test_a_length_that_is_unknown_now_may_be_the_same(reviewed):
     line = "torchrun --nproc_per_node 2 -m verl.trainer.fsdp_sft_trainer data.max_length={}\n"
     _, texts = reviewed({"run.sh": line.format(512)}, {"run.sh": 'L=512\nif [ -n "$1" ]; then L=$1; fi\n' + line.format("$L")})
     assert "tokens per step may change with `data.max_length` 512 -> (unknown)" in texts
+
+
+def test_a_module_that_a_new_launch_reads_is_no_deleted_run(reviewed):
+    """Neither is it a new run when the script that started the program with it is gone."""
+    module = f"{IMPORTS}def arguments():\n    return TrainingArguments({SIZES}2)\n"
+    text = "from transformers import Trainer\nfrom own import arguments\nTrainer(args=arguments()).train()\n"
+    files = {"own.py": module, "train.py": text, "train_other.py": text}
+    script = {"run.sh": "torchrun --nproc_per_node 2 train.py\n"}
+    changed = {"own.py": module.replace("2)", "4)")}
+    told, texts = reviewed(files, {**script, **changed})
+    assert [text.partition(":")[0] for text in texts if " run" in text] == ["new run"]
+    told, texts = reviewed({**files, **script}, {**changed, "run.sh": None})
+    assert not any(text.startswith("new run") for text in texts)
