@@ -42,6 +42,7 @@ class Launcher:
     trains_by_default = False  # whether a line does unless the name of its program says otherwise
     starts_programs = False  # whether it starts any program, so that arguments of a training or a config file are enough
     is_one_process = False  # whether it starts one process
+    runs_in_ranks = False  # whether a process of another launcher may run it, and it trains in that
     sets_rank = False  # whether it sets LOCAL_RANK, for a single process too
     lists_files = False  # whether `read` knows all config files of the line
     opens_files = False  # whether it opens the config files of the line itself, so that a missing one is an error

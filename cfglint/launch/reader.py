@@ -345,7 +345,20 @@ class Reader:
 
     def read(self, launcher: Launcher, call: StartedCall, words: list[Text], name: str = "") -> LaunchLine | None:
         line = LaunchLine(call, name or launcher.name)
-        return line if launcher.read(line, words, self.around(call.folder)) else None
+        return self.of_installed(line) if launcher.read(line, words, self.around(call.folder)) else None
+
+    def of_installed(self, line: LaunchLine) -> LaunchLine:
+        """The line of a command that is started by the place where it is installed, as by `torchrun "$(which swift)" sft`."""
+        program = line.program
+        inner = None if program is None or program.known or line.module else launchers_by("commands").get(command_name(program))
+        if program is None or inner is None or not (line.launcher == PYTHON or inner.runs_in_ranks):
+            return line
+        command = self.launched(line.call, [program, *line.arguments])
+        if command is None or line.launcher == PYTHON:
+            return command or line
+        line.inner, line.launcher, line.module = line.launcher, command.launcher, command.module
+        line.program, line.arguments, line.files = command.program, command.arguments, command.files
+        return line
 
     def around(self, folder: str | None) -> Surroundings:
         return Surroundings(self.project, self.machine, folder)

@@ -78,6 +78,7 @@ class Branch:
         self.listed: set[str] = set()  # the names and places of the settings that the comparisons list
         self.in_code: set[str] = set()  # the names of values in the code of programs that they tell
         self.named_folders: dict[str, str] = {}  # that a compared run names, by a key: `dataset_dir` of run.yaml
+        self.named_programs: dict[str, str] = {}  # the changed programs that the arguments of a line name: `--plugin x.py`, with its script
         self.unread: dict[str, str] = {}  # the reason why a script of a compared run is not compared in full
         self.packages: set[str] = set()  # those of the frameworks of the runs of the new side
         self.has_trainers = False  # whether a run of the new side is one of the Trainer
@@ -223,6 +224,12 @@ class Branch:
                 if folder in folders and has_effect(key):
                     yield folder, f"`{key}` of {os.path.relpath(run.documents[0].path)}"
 
+    def _programs_named_by(self, run: CheckedRun) -> Iterator[str]:
+        """The changed programs that the arguments of a line name."""
+        words = run.launch.line.arguments if run.launch.line is not None else ()
+        named = [os.path.normpath(word.value.rpartition("=")[2]) for word in words if word.value and is_program(word.value)]
+        yield from (name for name in self.altered | self.gone for word in named if f"{os.sep}{name}".endswith(f"{os.sep}{word}"))
+
     def _values_in_code(self, name: str, run: CheckedRun) -> Iterator[Consequence]:
         """What a changed program says by its literals of how it trains, or a changed file that it reads, where no setting shows it and no
         option replaces it.
@@ -275,6 +282,7 @@ class Branch:
         discovery = self._discovery(NEW, after)
         discovery.request.stats = stats
         new = by_file(discovery, touched)
+        self.named_programs = {name: path for path, runs in new.items() for run in runs for name in self._programs_named_by(run)}
         inside = set().union(*(names_of(run) for runs in new.values() for run in runs))
         self.packages = {config.package for runs in new.values() for run in runs for config in run.configs}
         self.has_trainers = any(is_trainer(kind) for runs in new.values() for run in runs for kind in run.kinds)
@@ -287,10 +295,13 @@ class Branch:
             if is_script(name) and max(len(earlier), len(runs)) >= MOST_CHECKED:
                 self.unread[name] = f"only its first {MOST_CHECKED} launches are compared"
             if is_script(name) or is_program(name):
-                for was, now in paired(earlier, runs):  # a program that a line started, or starts now, is neither new nor deleted
-                    is_there = is_program(name) and bool(program_of(was) & are_started if now is None else program_of(now) & were_started)
-                    if self.touches(was, now) and not (is_there and None in (was, now)):
-                        yield was, now
+                for pair in paired(earlier, runs):
+                    # A program that a line started, or starts now, is neither new nor deleted: the run of the line says so.
+                    is_other = (
+                        is_program(name) and None in pair and (program_of(pair[0]) & are_started or program_of(pair[1]) & were_started)
+                    )
+                    if self.touches(*pair) and not is_other:
+                        yield pair
                 continue
             counterpart = earlier[0] if earlier else self._run_before([self.old_name(name)], before)
             if self.touches(counterpart, runs[0]):

@@ -27,6 +27,7 @@ IN_FOLDER = "not recognised as a training config; {} names its folder, and what 
 DATA_SETS, OF_DATA = "dataset_info.json", "runs may find their data sets by it, and what it says of them is not compared"
 OF_FRAMEWORK = "the code of {} is not compared"
 STARTED = "{} names its module, and its code is not compared"
+PASSED = "{} names it, and its code is not compared"
 NAMED = "not recognised as a training config; {} names it, and what it makes of it is not compared"
 MOST_FOLDERS, MOST_PROGRAMS = 4, 200  # that are looked at for a program that names a file
 CODE = "only the arguments in its code are compared"
@@ -119,7 +120,11 @@ def files_left_out(branch: Branch) -> Iterator[tuple[str, str]]:
 
 
 def of_program(name: str, branch: Branch) -> str:
-    """The reason for code that no run is known to depend on: that of a framework in the project may be what its runs start."""
+    """The reason for code that no run is known to depend on: that of a framework in the project may be what its runs start, and a line may
+    name a plugin.
+    """
+    if name in branch.named_programs:
+        return PASSED.format(branch.named_programs[name])
     package = package_of(name, branch.new if name not in branch.gone else branch.old)
     module = os.path.splitext(name)[0].replace(os.sep, ".")
     scripts = (each for each in sorted({*branch.same, *branch.altered}) if is_script(each) and "." in module)

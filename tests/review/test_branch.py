@@ -635,7 +635,7 @@ def test_steps_hold_for_as_many_samples_if_a_config_of_the_code_has_others(check
 
 
 def test_the_defaults_of_a_trainer_that_is_assumed_are_not_told(checkout, reviewed):
-    line = 'torchrun --nproc_per_node=2 "$(which swift)" rlhf --learning_rate 5e-6 --max_steps 8000 --per_device_train_batch_size 1'
+    line = 'torchrun --nproc_per_node=2 "$(which trainer)" rlhf --learning_rate 5e-6 --max_steps 8000 --per_device_train_batch_size 1'
     line += " --gradient_accumulation_steps 1 --save_steps 5 --logging_steps 1 --output_dir o\n"
     text = changed_in(checkout, reviewed, run__sh=("echo\n", line))
     assert "total steps 8,000, learning rate 5e-6\n" in text  # no precision, no schedule

@@ -47,6 +47,7 @@ def reviewed(tmp_path, monkeypatch, capsys):
         main(["review", "--base", "HEAD", "--format", "json"])
         report = json.loads(capsys.readouterr().out)
         review.changes, review.left_out = changes, _ = report["changes"], [each["file"] for each in report["not_compared"]]
+        review.reasons = [each["reason"] for each in report["not_compared"]]
         told = [(each["files"], {one["what"]: one["factor"] for one in each["consequences"]}) for each in changes]
         return told, [one["text"] for each in changes for one in each["consequences"]]
 
@@ -336,7 +337,13 @@ def test_a_module_that_a_new_launch_reads_is_no_deleted_run(reviewed):
     files = {"own.py": module, "train.py": text, "train_other.py": text}
     script = {"run.sh": "torchrun --nproc_per_node 2 train.py\n"}
     changed = {"own.py": module.replace("2)", "4)")}
-    told, texts = reviewed(files, {**script, **changed})
+    _, texts = reviewed(files, {**script, **changed})
     assert [text.partition(":")[0] for text in texts if " run" in text] == ["new run"]
-    told, texts = reviewed({**files, **script}, {**changed, "run.sh": None})
+    _, texts = reviewed({**files, **script}, {**changed, "run.sh": None})
     assert not any(text.startswith("new run") for text in texts)
+
+
+def test_a_plugin_that_a_line_names_belongs_to_its_run(reviewed):
+    line = "torchrun --nproc_per_node 2 $(which swift) rlhf --rlhf_type grpo --model m --dataset d --external_plugins plugin.py\n"
+    reviewed({"run.sh": line, "plugin.py": "def reward():\n    return 1\n"}, {"plugin.py": "def reward():\n    return 2\n"})
+    assert reviewed.reasons == ["run.sh names it, and its code is not compared"]

@@ -26,6 +26,7 @@ class SwiftLauncher(OfVariables):
     opens_files = True
     takes_arguments = True
     shares_devices = True
+    runs_in_ranks = True  # its program inherits the variables of the rank
     always_several = False  # whether it always starts torchrun
 
     def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
@@ -64,6 +65,7 @@ class MegatronLauncher(SwiftLauncher):
     words = ("megatron",)
     kind = "megatron_swift"
     always_several = True
+    runs_in_ranks = False
 
     def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
         """Parse `megatron sft`; with `--use_ray`, another program reads the file of the arguments (swift/cli/_megatron/rlhf.py)."""
