@@ -189,8 +189,10 @@ class Differ:
             before_key, before = olds.get(name, (name, NOWHERE))
             after_key, after = news.get(name, (name, NOWHERE))
             before_path, after_path = (*old_path, before_key), (*new_path, after_key)
-            if isinstance(before, dict) and isinstance(after, dict):
-                yield from self.changes(before_path, after_path, before, after)
+            was = {} if before is NOWHERE and self._is_placeless(1, after_path) else before
+            now = {} if after is NOWHERE and self._is_placeless(0, before_path) else after
+            if isinstance(was, dict) and isinstance(now, dict):
+                yield from self.changes(before_path, after_path, was, now)
                 continue
             states = self._state(0, before_path, before), self._state(1, after_path, after)
             if not self._same(before_path, after_path, before, after, states):
@@ -198,13 +200,20 @@ class Differ:
                 yield SettingChange(self.kind, ".".join(map(str, there)), *states)
 
     def _written(self, side: int, path: Path, values: object) -> Iterator[Any]:
-        """The keys of a mapping that are written in a file."""
+        """The keys of a mapping that are written in a file, and the sections of several files that have such keys."""
         config = self.configs[side]
-        for key in values if config is not None and isinstance(values, dict) else ():
+        for key, value in values.items() if config is not None and isinstance(values, dict) else ():
             assert config is not None
             setting = config.setting(*path, key)
-            if setting.node is not None and setting.written:
+            if (setting.node is not None and setting.written) or (
+                isinstance(value, dict) and self._is_placeless(side, (*path, key)) and any(self._written(side, (*path, key), value))
+            ):
                 yield key
+
+    def _is_placeless(self, side: int, path: Path) -> bool:
+        """Whether a section has no place: that of a config which is put together from several files."""
+        config = self.configs[side]
+        return config is not None and config.setting(*path).node is None
 
     def _named(self, side: int, path: Path, values: object, common: Collection[ConfigValue]) -> dict[Any, tuple[ConfigValue, ConfigValue]]:
         """The entries of a mapping that are written in a file, by the usual names of their keys: (key, value).

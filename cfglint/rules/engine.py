@@ -197,8 +197,9 @@ def uses_unknown_value(finding: Finding, config: Config, is_about_key: bool = Fa
 
 
 def is_for_release(setting: Setting, config: Config) -> bool:
-    """Whether a program asks for the release, or for what the class takes in it, before it passes a key."""
-    reasons = (*config.facts.launch.doubts, *(setting.value.reasons if isinstance(setting.value, Perhaps) else ()))
+    """Whether a program asks for the release, or for what the class takes in it, before it passes a key of its configuration."""
+    doubts = config.facts.launch.doubts if setting.document in config.documents else ()
+    reasons = (*doubts, *(setting.value.reasons if isinstance(setting.value, Perhaps) else ()))
     return any(reason.kind == "release" for reason in reasons)
 
 

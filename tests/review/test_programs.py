@@ -347,3 +347,15 @@ def test_a_plugin_that_a_line_names_belongs_to_its_run(reviewed):
     line = "torchrun --nproc_per_node 2 $(which swift) rlhf --rlhf_type grpo --model m --dataset d --external_plugins plugin.py\n"
     reviewed({"run.sh": line, "plugin.py": "def reward():\n    return 1\n"}, {"plugin.py": "def reward():\n    return 2\n"})
     assert reviewed.reasons == ["run.sh names it, and its code is not compared"]
+
+
+def test_the_settings_of_a_file_that_hydra_composes_are_compared(reviewed):
+    """Its sections are put together from several files, and have no place of their own."""
+    line = "python3 -m verl.trainer.main_ppo --config-path=$PWD --config-name=a trainer.n_gpus_per_node=4\n"
+    text = "hydra:\n  searchpath:\n    - pkg://verl.trainer.config\ndefaults:\n  - ppo_trainer\n  - _self_\n"
+    text += "actor_rollout_ref:\n  actor:\n    clip_ratio: 0.2\n  rollout:\n    top_p: 0.9\n"
+    after = text.replace("0.2", "0.3").replace("top_p: 0.9", "checkpoint_engine:\n      update_weights_bucket_megabytes: 4096")
+    reviewed({"run.sh": line, "a.yaml": text}, {"a.yaml": after})
+    (change,) = reviewed.changes
+    told = [(each["key"].rpartition(".")[2], each["before"]["value"], each["after"]["value"]) for each in change["settings"]]
+    assert told == [("clip_ratio", 0.2, 0.3), ("top_p", 0.9, 1), ("update_weights_bucket_megabytes", None, 4096)]

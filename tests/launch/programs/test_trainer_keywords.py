@@ -100,6 +100,12 @@ def test_an_end_that_is_a_failure_or_is_elsewhere_leaves_a_call_certain(found, c
     assert found(code) == refused("Trainer", "tokenizer")
 
 
+def test_a_release_that_the_arguments_are_made_for_does_not_decide_about_the_trainer(found):
+    code = "try:\n    args = DPOConfig('o', beta=0.1)\nexcept TypeError:\n    args = DPOConfig('o')\n"
+    code += "DPOTrainer(m, args=args, tokenizer=t).train()\n"
+    assert refused("DPOTrainer", "tokenizer")[0] in found(code)
+
+
 def test_a_trainer_belongs_to_the_run_of_its_arguments(found):
     code = "Trainer(m, args, tokenizer=t).train()\nDPOTrainer(m, args=DPOConfig('o'), beta=0.1).train()\n"
     assert sorted(found(code)) == sorted([*refused("Trainer", "tokenizer"), *refused("DPOTrainer", "beta")])
