@@ -101,9 +101,9 @@ def test_an_end_that_is_a_failure_or_is_elsewhere_leaves_a_call_certain(found, c
 
 
 def test_a_release_that_the_arguments_are_made_for_does_not_decide_about_the_trainer(found):
-    code = "try:\n    args = DPOConfig('o', beta=0.1)\nexcept TypeError:\n    args = DPOConfig('o')\n"
-    code += "DPOTrainer(m, args=args, tokenizer=t).train()\n"
-    assert refused("DPOTrainer", "tokenizer")[0] in found(code)
+    code = "def build(k):\n    try:\n        return DPOConfig(**k)\n    except TypeError:\n        k.pop('x')\n        return DPOConfig(**k)\n"
+    code += "DPOTrainer(m, args=build({'output_dir': 'o'}), tokenizer=t).train()\n"
+    assert found(code, start=IMPORTS) == refused("DPOTrainer", "tokenizer")
 
 
 def test_a_trainer_belongs_to_the_run_of_its_arguments(found):
