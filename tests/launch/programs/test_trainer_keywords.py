@@ -101,8 +101,8 @@ def test_an_end_that_is_a_failure_or_is_elsewhere_leaves_a_call_certain(found, c
 
 
 def test_a_release_that_the_arguments_are_made_for_does_not_decide_about_the_trainer(found):
-    code = "def build(k):\n    try:\n        return DPOConfig(**k)\n    except TypeError:\n        k.pop('x')\n        return DPOConfig(**k)\n"
-    code += "DPOTrainer(m, args=build({'output_dir': 'o'}), tokenizer=t).train()\n"
+    code = "def build(k):\n    try:\n        return DPOConfig(**k)\n    except TypeError:\n        k.pop('x')\n"
+    code += "        return DPOConfig(**k)\nDPOTrainer(m, args=build({'output_dir': 'o'}), tokenizer=t).train()\n"
     assert found(code, start=IMPORTS) == refused("DPOTrainer", "tokenizer")
 
 
