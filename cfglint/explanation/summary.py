@@ -17,6 +17,7 @@ from cfglint.rules.engine import internal_error
 from cfglint.run.checked import CheckedRun
 from cfglint.source.annotations import ConfigValue, Iterator
 from cfglint.source.document import pointer
+from cfglint.source.python.call import CallDocument
 from cfglint.source.shell.placed_text import parameter_with_default
 
 TYPE_CHECKING = False
@@ -32,6 +33,7 @@ LAYOUT = (
 
 
 SPLIT = ("wrapped", "bfd_split")  # ways of packing that make several rows of a long sample
+CHECKED_BY_ACCELERATE = ("mixed_precision", "dynamo_backend", "log_with")  # by the names that it knows
 ROWS = ("longest sample", "sequence length")  # the labels of the most tokens that a row has
 
 
@@ -102,7 +104,18 @@ class RunSummary:
         if not not_known and line is not None:  # of a framework that reads the words of the line itself
             values = ((item.setting.name, item.setting.value) for item in self.items)
             not_known = [f"`{name}`" for name, value in values if isinstance(value, Unknown) and value.reasons]
+        if not not_known:
+            not_known = self._undecided()
         return f"No error in what is known; not known: {first_few(not_known)}" if not_known else ""
+
+    def _undecided(self) -> list[str]:
+        """What is not known and decides whether a finding is an error, or is given to the `Accelerator`, which checks it."""
+        if self.run.verdict is None:  # the reason is told with it
+            return []
+        deciding = [reason.what for each in self.run.diagnostics for reason in each.depends_on]
+        calls = [each for each in self.run.documents if isinstance(each, CallDocument) and each.name == "Accelerator"]
+        deciding += [f"`{name}`" for call in calls for name in CHECKED_BY_ACCELERATE if isinstance(call.values.get(name), Unknown)]
+        return list(dict.fromkeys(deciding))
 
     @property
     def fingerprint(self) -> str:

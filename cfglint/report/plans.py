@@ -94,7 +94,7 @@ def remark(plan: PlanEntry) -> str:
             return f"does not start: {plan['refused'][0]}"
         used = plan.get("memory")
         card = f"; {used['cards']}" if used is not None and used["cards"] else ""
-        return ((plan["reasons"][0].partition(",")[0] if plan["reasons"] else "") + idle + card + cost).removeprefix("; ")
+        return ((plan["reasons"][0].partition(", ")[0] if plan["reasons"] else "") + idle + card + cost).removeprefix("; ")
     offers = plan["alternatives"]
     near = [str(offers[side]) for side in ("below", "above") if offers[side]]
     text = "not reachable"

@@ -242,3 +242,27 @@ def test_the_defaults_of_a_script_are_assumed_not_to_be_given(tmp_path, monkeypa
     (tmp_path / "run.sh").write_text(f'B="${{BATCH:-4}}"\nEPOCHS=${{SHORT:+1}}\n{line}\n', encoding="utf-8")
     (run,) = Discovery(LaunchFacts()).runs(["run.sh"])
     assert RunSummary(run).unset == ["`BATCH` is not set (run.sh:1)", "`$1` is not given (run.sh:3)"]
+
+
+@pytest.mark.parametrize(
+    ("program", "unknown"),
+    [
+        (
+            "from accelerate import Accelerator\nimport os\naccelerator = Accelerator(mixed_precision=os.environ['P'])\n"
+            "model = accelerator.prepare(model)\nfor batch in batches:\n    accelerator.backward(model(batch))\n",
+            "`mixed_precision`",
+        ),
+        (
+            "from dataclasses import dataclass\nimport transformers\nfrom transformers import HfArgumentParser, Trainer\n"
+            "@dataclass\nclass Arguments(transformers.TrainingArguments):\n    output_dir: str = 'out'\n"
+            "    load_best_model_at_end: bool = True\n"
+            "(args,) = HfArgumentParser(Arguments).parse_args_into_dataclasses()\nTrainer(model=None, args=args).train()\n",
+            "`save_strategy`",
+        ),
+    ],
+)
+def test_a_run_should_not_start_where_what_decides_is_not_known(tmp_path, monkeypatch, capsys, program, unknown):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text(program, encoding="utf-8")
+    main(["explain", "train.py"])
+    assert capsys.readouterr().out.startswith(f"No error in what is known; not known: {unknown}")

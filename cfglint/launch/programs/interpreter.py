@@ -128,6 +128,7 @@ class Interpreter(Branches):
         after = self.of_class(built.data.made_of, "__post_init__", built) if built.data.made_of is not None else None
         if after is not None and isinstance(after.data, Function):
             self.run_function(after.data, [], {})
+        built.data.initial = dict(built.data.slots)
         return built
 
     def here_frame(self) -> Frame:

@@ -426,7 +426,7 @@ def shallow_copy(value: Value) -> Value:
         copy = Instance(data.made_of, {})
     elif isinstance(data, Built):
         copy = Built(data.name, dict(data.arguments), data.made_of, data.call)
-        copy.filling = data.filling
+        copy.filling, copy.initial = data.filling, dict(data.initial)
     else:
         return value
     copy.slots.update(data.slots)
@@ -468,6 +468,8 @@ def of_dataclasses(run: Interpreter, name: str, given: Given, named: Named) -> V
         after = run.of_class(made_of, "__post_init__", made) if isinstance(first, Instance) and made_of is not None else None
         if after is not None and isinstance(after.data, Function):  # it is constructed anew
             run.run_function(after.data, [], {})
+        if isinstance(made.data, Built):
+            made.data.initial = dict(made.data.slots)
         return made
     return unknown()
 

@@ -386,14 +386,19 @@ class Counted(Opaque):
         self.length = length
 
 
+# The fields that `__post_init__` of TrainingArguments alone makes use of (4.30.0 to 5.24.0), and what it makes of them.
+USED_WHEN_MADE = frozenset(("bf16", "deepspeed", "fp16", "fsdp", "fsdp_config"))
+MADE_OF_THEM = frozenset(("deepspeed_plugin", "fsdp_plugin_args", "hf_deepspeed_config", "mixed_precision"))
+
+
 class Built(Container):
     """An object of a framework's class of arguments: its slots are the fields that the code sets after it was made.
 
     `call` is the `MadeCall` that made it, or what it is a copy of; `filling` how a parser did. `is_given`: a trainer gets it. `trained` are
-    the slots that it has where trainers are trained; those of which have several values are unknown.
+    the slots that it has where trainers are trained; those of which have several values are unknown. `initial` are those of its making.
     """
 
-    __slots__ = ("arguments", "call", "filling", "is_given", "made_of", "name", "trained")
+    __slots__ = ("arguments", "call", "filling", "initial", "is_given", "made_of", "name", "trained")
 
     def __init__(self, name: str, arguments: dict[str, Value], made_of: Class | None = None, call: Any = None) -> None:
         super().__init__()
@@ -401,13 +406,17 @@ class Built(Container):
         self.call, self.is_given = call, False
         self.filling: Filling | None = None
         self.trained: dict[Any, Any] | None = None
+        self.initial: dict[Any, Any] = {}
         if call is not None:
             call.results.append(self)
 
     @property
     def in_training(self) -> dict[Any, Any]:
-        """The slots that count: what is set behind the training has no effect on it."""
-        return self.slots if self.trained is None else self.trained
+        """The slots that count: what is set behind the training has no effect on it, nor what is set when it has been made use of."""
+        slots = self.slots if self.trained is None else self.trained
+        if slots.keys() & MADE_OF_THEM:
+            return slots
+        return {name: value for name, value in slots.items() if name not in USED_WHEN_MADE or self.initial.get(name) is value}
 
     def train(self) -> None:
         now, before = dict(self.slots), self.trained
