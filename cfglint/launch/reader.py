@@ -351,10 +351,11 @@ class Reader:
         """The line of a command that is started by the place where it is installed, as by `torchrun "$(which swift)" sft`."""
         program = line.program
         inner = None if program is None or program.known or line.module else launchers_by("commands").get(command_name(program))
-        if program is None or inner is None or not (line.launcher == PYTHON or inner.runs_in_ranks):
+        is_interpreter = launcher_of(line).is_one_process
+        if program is None or inner is None or not (is_interpreter or inner.runs_in_ranks):
             return line
         command = self.launched(line.call, [program, *line.arguments])
-        if command is None or line.launcher == PYTHON:
+        if command is None or is_interpreter:
             return command or line
         line.inner, line.launcher, line.module = line.launcher, command.launcher, command.module
         line.program, line.arguments, line.files = command.program, command.arguments, command.files
