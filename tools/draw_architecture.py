@@ -106,7 +106,7 @@ def way(arguments: list[str]) -> dict[str, object]:
     sys.setprofile(noted.note)
     try:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-            main(arguments)
+            main([*arguments, *(("--jobs", "1") if arguments[0] == "check" else ())])  # else the other processes take a part of it
     finally:
         sys.setprofile(None)
     modules = [name for name in sys.modules if name.partition(".")[0] == "cfglint"]
