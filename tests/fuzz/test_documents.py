@@ -164,7 +164,7 @@ def bench(tmp_path_factory):
 
 
 def test_made_up_configs_keep_every_property(bench):
-    @few(60)
+    @few(45)
     @given(case=cases(), rng=STYLES)
     def hold(case, rng):
         for prove in (sound, exact, settled, reaches, restyled, reported, explained):
