@@ -168,3 +168,9 @@ def test_nothing_starts_behind_a_command_that_bash_cannot_parse(checked):
     _, runs, said = checked(f"{LINE}\nfor a in 1 2; do\n  echo $a\ndone\ndone\n{LINE}\n")
     assert [run["verdict"] for run in runs][-1] == "reject"
     assert [code for code, _, _ in said if code == "LCH030"] == ["LCH030"]
+
+
+def test_a_function_of_another_file_is_behind_no_fault_of_the_one_that_calls_it(checked, tmp_path):
+    (tmp_path / "lib.sh").write_text(f"{'# pad ' * 99}\nrun_it() {{\n  {LINE}\n}}\n")
+    _, [run], said = checked("source lib.sh\nrun_it\n# pad\ndone\n")
+    assert (run["verdict"], [code for code, _, _ in said if code == "LCH030"]) == ("accept", [])

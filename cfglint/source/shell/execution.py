@@ -23,7 +23,6 @@ from cfglint.source.shell.reasons import TOO_DEEP, UNCLEAR, UNDECIDED
 from cfglint.source.shell.script import Script
 from cfglint.source.shell.started_command import Runner, StartedCall, begins, escaped_blanks, from_caller, second_word
 from cfglint.source.shell.state import Saved, State
-from cfglint.source.shell.syntax import Fault, fault_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -136,8 +135,6 @@ class Execution:
         self.sources = 0  # number of sourced and called files that exist
         self.sourced_files: list[str] = []
         self.undecided = 0  # the last `a && b` of which a test that is not decided may skip the right side
-        self.conflict = -1  # the place of the first mark of a merge conflict in the source
-        self.fault: Fault | None = None  # where bash stops reading the source
         self.refused: tuple[Text, str] | None = None  # the fault at which it has stopped by now: (the token, what it says)
         self.locals: list[Saved] = []  # saved variables of each running function
         self.script = Script("", "")
@@ -158,9 +155,7 @@ class Execution:
         if root is None:
             self.is_complete = False
             return
-        conflict = f"\n{script.text}".find("\n<<<<<<< ")
-        fault = fault_of(script.text) if self.captured is None else None
-        with self.during(script=script, conflict=conflict, fault=fault, refused=self.refused):
+        with self.during(script=script, refused=self.refused):
             self.block(root)
 
     def block(self, node: SyntaxNode) -> Truth:
@@ -179,10 +174,11 @@ class Execution:
         self.budget.spend()
         if len(self.calls) > MOST_CALLS:
             raise Exhausted
-        if 0 <= self.conflict <= node.start_byte:
+        if 0 <= self.script.conflict <= node.start_byte:
             raise Stop  # at a syntax error
-        if self.fault is not None and self.fault.start <= node.start_byte and self.refused is None and node.parent is not None:
-            self.refused = self.script.literal(self.fault.at, self.fault.end), self.fault.message
+        fault = self.script.fault if self.refused is None and self.captured is None else None
+        if fault is not None and fault.start <= node.start_byte:
+            self.refused = self.script.literal(fault.at, fault.end), fault.message
         self.depth += 1
         outer, self.node = self.node, node
         try:

@@ -50,7 +50,7 @@ def call_function(shell: Execution, name: str, arguments: list[Text]) -> Truth:
         return UNCLEAR
     shell.locals.append(Saved())
     try:
-        with shell.during(script=script), entered(shell, file, arguments):
+        with shell.during(script=script, refused=shell.refused), entered(shell, file, arguments):
             try:
                 return shell.statement(body)
             except ShellReturn as end:

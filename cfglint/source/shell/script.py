@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from bisect import bisect_right
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import count
 
 from cfglint import source
 from cfglint.source.annotations import Any, SyntaxNode
 from cfglint.source.shell.placed_text import EMPTY, Place, Text, TextPart
+from cfglint.source.shell.syntax import Fault, fault_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,6 +62,16 @@ class Script:
     def verbatim(self) -> bool:
         """Whether the source is an unchanged part of its file."""
         return self._parts is None
+
+    @cached_property
+    def conflict(self) -> int:
+        """The place of the first mark of a merge conflict, -1 without one."""
+        return f"\n{self.text}".find("\n<<<<<<< ")
+
+    @cached_property
+    def fault(self) -> Fault | None:
+        """Where bash stops reading it."""
+        return fault_of(self.text)
 
     def tree(self) -> SyntaxNode | None:
         """The root of the syntax tree; offsets are those of `text`. None if building it took too long."""
