@@ -16,7 +16,7 @@ from cfglint.frameworks.releases.history import History, Row, Span
 from cfglint.frameworks.releases.versions import Version, dotted
 from cfglint.launch import Launch
 from cfglint.source.annotations import Any, Callable, Collection, Iterator, Mapping, Sequence
-from cfglint.source.document import Document, Node, Path, Problem, Written
+from cfglint.source.document import Document, Path, Problem
 from cfglint.source.files import states, syntax_by_name
 from cfglint.source.loaders import STRICT_JSON, YAML11, Loader
 
@@ -74,10 +74,7 @@ class Config:
         self.values: dict[Any, Any] = {}
         self.owner: dict[Any, Document] = {}
         self.load_problems: list[tuple[Document, Problem]] = []
-        self.overridden: dict[Path, str] = {}  # the origin of an override on the launch line
-        self.override_places: dict[Path, tuple[Document, Node]] = {}  # the place of an override in a script
-        self.late: set[Path] = set()  # the overrides that a program sets after the class has checked the others
-        self.override_arguments: dict[Path, Written] = {}  # the argument of a script that has another name than the key
+        self.overridden: dict[Path, Override] = {}  # what the launch line or the program gives a path; the last one counts
         self.plain_scalars: list[Setting] | None = None  # cached for the rules about scalars
         self._batch: Batch | None = None
         self._resumption: list[Resumption | None] = []  # cached: the only one
@@ -357,15 +354,13 @@ class Config:
         if RENAMED and path not in self.overridden and self.document_of(path[0] if path else "").find(path)[1] is None:
             path = self.renamed(path)
         document = self.document_of(path[0]) if path else self.documents[0]
-        if path in self.override_places:
-            script, value_node = self.override_places[path]
-            because = f"{script.path}:{script.position(value_node.start)[0]}"
-            found = Setting(path, self.get(*path), OVERRIDE, script, value_node, None, because)
-            found.elsewhere, found.is_late = self.override_arguments.get(path), path in self.late
-            return found
-        if path in self.overridden:
-            found = Setting(path, self.get(*path), OVERRIDE, document, None, None, self.overridden[path])
-            found.is_late = path in self.late
+        override = self.overridden.get(path)
+        if override is not None:
+            found = Setting(path, self.get(*path), OVERRIDE, document, None, None, str(override))
+            if override.place is not None:
+                script, value_node = found.document, found.node = override.place
+                found.because, found.elsewhere = f"{script.path}:{script.position(value_node.start)[0]}", override.argument
+            found.is_late = override.is_late
             return found
         if self.has(*path):
             key_node, node = document.find(path)
@@ -395,14 +390,7 @@ class Config:
             path = tuple(override.key.split("."))
             value = override.values[0] if override.values else self.override_value(override)
             put(laid, path, value if override.unknown is None else override.unknown)
-            self.overridden[path] = str(override)
-            self.override_places.pop(path, None)  # of one that this one replaces
-            self.override_arguments.pop(path, None)
-            (self.late.add if override.is_late else self.late.discard)(path)
-            if override.place is not None:
-                self.override_places[path] = override.place
-            if override.argument is not None:
-                self.override_arguments[path] = override.argument
+            self.overridden[path] = override
         return laid
 
     def override_value(self, override: Override) -> Any:

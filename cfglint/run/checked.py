@@ -77,7 +77,7 @@ class CheckedRun(LoadedRun):
         """What one rule finds in all configs; the other rules of the consumer are only asked if their errors may be the cause of it."""
         found = [inspect(config, code) for config in self.configs]
         consumer, *others = found
-        is_alone = len(self.documents) == 1 and not self.configs[0].override_places
+        is_alone = len(self.documents) == 1 and all(override.place is None for override in self.configs[0].overridden.values())
         if not any(others) and (is_alone or all(map(is_early, consumer))):
             return consumer
         return self._without_consequences(found, inspect(self.configs[0], ERROR))

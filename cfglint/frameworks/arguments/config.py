@@ -42,10 +42,7 @@ class OptionsConfig(Config):
         words.update((override.key, override.texts if override.unknown is None else override.unknown) for override in overrides)
         found = parse(words, self.known, shown)
         self.refused = found.refused
-        for override in overrides:
-            self.overridden[(override.key,)] = str(override)
-            if override.place is not None:
-                self.override_places[(override.key,)] = override.place
+        self.overridden.update(((override.key,), override) for override in overrides)
         for name, option in found.options.items():
             if name != option and isinstance(document, CommandDocument):
                 document.rename(option, name)
@@ -67,9 +64,9 @@ class OptionsConfig(Config):
 
     def words_setting(self, refused: RefusedWords) -> Setting:
         path, words = (refused.name,), " ".join(refused.words)
-        if path in self.override_places:
-            document, node = self.override_places[path]
-            return Setting(path, words, OVERRIDE, document, node, None, self.overridden[path])
+        override = self.overridden.get(path)
+        if override is not None and override.place is not None:
+            return Setting(path, words, OVERRIDE, *override.place, None, str(override))
         key, value = self.documents[0].find(path)
         return Setting(path, words, WRITTEN if value is not None else DEFAULT, self.documents[0], value, key)
 

@@ -290,9 +290,7 @@ class ProgramEvaluation(TrainingLoops):
         if None in line or (base and base.rpartition(".")[2] not in WITHOUT_ATTRIBUTES):
             data.slots[OPEN] = True
         self.fill(data, made_of, given, named)
-        after = self.of_class(made_of, "__post_init__", value)
-        if after is not None and isinstance(after.data, Function):
-            self.run_function(after.data, [], {})
+        self.post_init(made_of, value)
         return value
 
     def fill(self, data: Instance, made_of: Class, given: Given, named: Named) -> None:
@@ -372,7 +370,9 @@ class ProgramEvaluation(TrainingLoops):
         fields.update(zip((FIRST,), given, strict=False))
         if call is not None:
             call.made_of = made_of
-        return self.initialized(Value(Built(last, fields, made_of, call)))
+        built = Value(Built(last, fields, made_of, call))
+        self.post_init(made_of, built)
+        return built
 
     def record(
         self, among: dict[ast.Call, MadeCall], name: str, given: Given, named: Named, node: ast.AST, origin: str = ""

@@ -40,6 +40,7 @@ from cfglint.launch.programs.objects import (
     ITEMS,
     NONE,
     OPEN,
+    Built,
     Class,
     Frame,
     Function,
@@ -123,13 +124,13 @@ class Interpreter(Branches):
     def here(self) -> ast.AST:
         return self.site[0] if self.site is not None else NOWHERE
 
-    def initialized(self, built: Value) -> Value:
-        """Arguments of a framework, with what `__post_init__` of the program's own class makes of them."""
-        after = self.of_class(built.data.made_of, "__post_init__", built) if built.data.made_of is not None else None
+    def post_init(self, made_of: Class | None, made: Value) -> None:
+        """Do to a new object what `__post_init__` of the program's own class does."""
+        after = self.of_class(made_of, "__post_init__", made) if made_of is not None else None
         if after is not None and isinstance(after.data, Function):
             self.run_function(after.data, [], {})
-        built.data.initial = dict(built.data.slots)
-        return built
+        if isinstance(made.data, Built):
+            made.data.initial = dict(made.data.slots)
 
     def here_frame(self) -> Frame:
         assert self.site is not None
@@ -474,7 +475,8 @@ class Interpreter(Branches):
 
     def _note_import(self, node: ast.Import | ast.ImportFrom, frame: Frame) -> None:
         origin = node.names[0].name if isinstance(node, ast.Import) else (node.module or "") if not node.level else ""
-        if not self.trial and origin.partition(".")[0] in {*FRAMEWORKS, UNSLOTH}:
+        package = origin.partition(".")[0]
+        if not self.trial and (package in FRAMEWORKS or package == UNSLOTH):
             tests = (*self.importing, *(each for each, _ in self.conditions))
             self.imports.append(Import(node, frame.module, is_certain=not self.conditions and not self.guards, tests=tests))
 

@@ -465,11 +465,7 @@ def of_dataclasses(run: Interpreter, name: str, given: Given, named: Named) -> V
     if name == "replace" and isinstance(first, (Instance, Built)):
         made = shallow_copy(given[0])
         made.data.slots.update(slots_of(named))
-        after = run.of_class(made_of, "__post_init__", made) if isinstance(first, Instance) and made_of is not None else None
-        if after is not None and isinstance(after.data, Function):  # it is constructed anew
-            run.run_function(after.data, [], {})
-        if isinstance(made.data, Built):
-            made.data.initial = dict(made.data.slots)
+        run.post_init(made_of if isinstance(first, Instance) else None, made)  # it is constructed anew
         return made
     return unknown()
 

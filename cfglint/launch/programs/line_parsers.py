@@ -480,7 +480,7 @@ def filled(run: Interpreter, parser: ClassParser, name: str, given: Given, named
             is_open = is_open or (path is None and place is not None) or content is None
             file = content or {}
         values = [made_by(run, value, words, is_open, file, parser.defaults, casts=True) for value in parser.classes]
-        run.filled += [] if run.trial else [value.data for value in values if isinstance(value.data, Built)]
+        note_filled(run, values)
         rest = [unknown()] if plain(named.get("return_remaining_strings", NONE)) else []
         return values[0] if name == "parse" and len(values) == 1 else Value(Sequence([*values, *rest], "tuple"))
     if name in ("parse_yaml_file", "parse_json_file", "parse_dict"):
@@ -493,11 +493,16 @@ def filled(run: Interpreter, parser: ClassParser, name: str, given: Given, named
         why = reasons[0].text if reasons else "it is computed"
         path, at = run.here_frame().module.path, getattr(run.here(), "lineno", 0)
         unread = Reason("file", f"what `{name}` of `{path}` reads", why, path, at, opens=True) if content is None else None
-        for built in [value.data for value in values if isinstance(value.data, Built) and not run.trial]:
-            built.filling = Filling({}, True, unread)
-            run.filled.append(built)
+        note_filled(run, values, Filling({}, True, unread))
         return Value(Sequence(values, "tuple"))
     return unknown()
+
+
+def note_filled(run: Interpreter, values: list[Value], filling: Filling | None = None) -> None:
+    """Record the arguments that a parser fills, from the words of the line unless `filling` says otherwise."""
+    for built in (value.data for value in values if isinstance(value.data, Built)):
+        built.filling = filling or Filling(dict(built.arguments))
+        run.filled += [] if run.trial else [built]
 
 
 def entries_of(mapping: Value) -> dict[str, Value] | None:
@@ -539,8 +544,9 @@ def made_by(
     if kind_of_class(base):
         built = framework_object(base, words, is_open, file, data)
         built.arguments.update(named)
-        built.filling = Filling(dict(built.arguments))
-        return run.initialized(Value(built))
+        value = Value(built)
+        run.post_init(data, value)
+        return value
     before, run.site = run.site, None
     try:
         return run.instance(data, [], named, run.here())
@@ -597,9 +603,7 @@ def framework_object(name: str, words: Words, is_open: bool, file: dict[str, Val
             found[field] = file[field]
         elif is_open:
             found[field] = unknown(of_line(field))
-    built = Built(name, found, made_of)
-    built.filling = Filling(dict(found))
-    return built
+    return Built(name, found, made_of)
 
 
 def words_of(run: Interpreter, given: Given, named: Named) -> tuple[Words, bool]:

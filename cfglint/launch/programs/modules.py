@@ -16,8 +16,9 @@ from cfglint.source.record import Record
 MOST_MODULES = 60  # modules of a project that are parsed for one program
 MOST_KEPT = 3_000_000  # characters of the modules that are kept for other programs; a tree takes thirty times as many bytes
 DEEPEST = 8  # depth of re-exported names that is followed
-# Packages that are always those of the framework, even if a project has a folder of the same name.
 UNSLOTH = "unsloth"  # which replaces classes of the frameworks
+COMPUTING = ("partial", "getattr")
+# Packages that are always those of the framework, even if a project has a folder of the same name.
 FRAMEWORKS = frozenset(("transformers", "trl", "accelerate", "deepspeed", "peft", "torch", "datasets", "typing", "dataclasses"))
 
 
@@ -42,9 +43,6 @@ class Definition(Record):
 
     module: ProgramModule
     node: ast.AST
-
-
-COMPUTING = ("partial", "getattr")
 
 
 class ProgramModule:
@@ -130,12 +128,16 @@ class ProgramModule:
     @property
     def computes_calls(self) -> bool:
         """Whether it calls what it has looked up, or made with `partial`: `classes["SFTConfig"](...)`."""
-        called = [node.func for node in ast.walk(self.tree) if isinstance(node, ast.Call)]
-        return any(isinstance(each, ast.Subscript) or getattr(each, "attr", getattr(each, "id", "")) in COMPUTING for each in called)
+        return any(isinstance(node, ast.Subscript) or name in COMPUTING for node, name in self.called)
 
     def calls(self, endings: tuple[str, ...]) -> bool:
-        called = (node.func for node in ast.walk(self.tree) if isinstance(node, ast.Call))
-        return any(getattr(node, "attr", getattr(node, "id", "")).endswith(endings) for node in called)
+        return any(name.endswith(endings) for _, name in self.called)
+
+    @cached_property
+    def called(self) -> list[tuple[ast.expr, str]]:
+        """What it calls, each with its last name."""
+        nodes = (node.func for node in ast.walk(self.tree) if isinstance(node, ast.Call))
+        return [(node, getattr(node, "attr", getattr(node, "id", ""))) for node in nodes]
 
     @cached_property
     def repeated_keywords(self) -> list[ast.keyword]:
