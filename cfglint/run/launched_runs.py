@@ -18,7 +18,7 @@ from cfglint.launch.launcher import launcher_of
 from cfglint.launch.line import HOSTFILE, MACHINE, LaunchLine, NamedFile
 from cfglint.launch.machine import VISIBLE, Machine
 from cfglint.launch.overrides import ARGS, FLAG, Override
-from cfglint.launch.program import OF_LAUNCHER, OwnLoop, ProgramCall, ProgramFacts
+from cfglint.launch.program import OF_LAUNCHER, ProgramCall, ProgramFacts
 from cfglint.launch.programs.context import Context, with_texts
 from cfglint.launch.reader import ScriptEvaluations
 from cfglint.launch.scripts import Scripts, read_found, refuse_sourced, same_line
@@ -195,6 +195,11 @@ class LaunchedRuns:
         choose_consumer(launch, line, command, kinds, is_built=built is not None)
         if built is not None and (built.kind == ENGINE or (built.kind == LAUNCH and built.document.has_loop)):
             launch.consumer, launch.is_main, launch.doubts = built.kind, False, ()
+        elif ENGINE in kinds and self.trains_itself(launch, line):
+            launch.consumer, launch.is_main, launch.doubts = ENGINE, False, ()
+            assert launch.parser is not None
+            what, why = f"what `{launch.parser.arguments}` checks of the line", "the program trains in a loop of its own"
+            launch.not_read += (Reason("program", what, why, line.call.path, line.call.line),)
         if line.launcher == BY_HAND and (self.facts.complete or self.facts.kind_given):
             launch.doubts = ()
         if built is not None and built.kind != LAUNCH:
@@ -206,6 +211,16 @@ class LaunchedRuns:
                 kinds.append(launch.consumer)
             open_config(line, launch, command)
         launch.not_read = unread(launch, line, built.program if built is not None else None)
+
+    def trains_itself(self, launch: Launch, line: LaunchLine) -> bool:
+        """Whether a program that parses the arguments of a trainer makes none, and has a training loop of its own."""
+        program = launch.parser
+        if program is None or not program.arguments or program.trainer_calls:
+            return False
+        from cfglint.launch.programs.built_arguments import loop_of
+
+        loop = loop_of(program, self.scripts.context(line))
+        return loop is not None and loop.is_found
 
     def built(self, line: LaunchLine, launch: Launch, kinds: list[str], which: int) -> BuiltArguments | None:
         """The arguments that the program of a line builds in code, if no file supplies them."""
@@ -357,12 +372,10 @@ class LaunchedRuns:
                 launch.not_read += (Reason("program", f"the engine of `{launch.parser.path}`", "the code that makes it is not found"),)
         elif built is None and launch.is_main and is_trainer(launch.consumer) and launch.code is not None and not launch.code.trainer_calls:
             from cfglint.launch.programs.built_arguments import loop_of
+            from cfglint.launch.programs.reading import own_training
 
             launch.loop = loop_of(launch.code, self.scripts.context(line))
-            if not takes_micro_batch(launch.loop):
-                from cfglint.launch.programs.reading import own_training
-
-                launch.not_read += own_training(launch.code)
+            launch.not_read += own_training(launch.code, launch.loop)
         own_parser = own_parser and not launch.passed
         closed = takes_arguments(launch.consumer) or own_parser or launch.passed == {}
         closed = closed and not any(file.kind == launch.consumer and file.path is None for file in line.files)
@@ -404,11 +417,6 @@ def made_visible(program: ProgramFacts | None, context: Context) -> int | None:
     from cfglint.launch.programs.built_arguments import visible_gpus
 
     return visible_gpus(program, context)
-
-
-def takes_micro_batch(loop: OwnLoop | None) -> bool:
-    """Whether a training loop takes batches of the size that the Trainer's argument has."""
-    return loop is not None and loop.loader is not None and loop.loader.borrowed.get("batch_size") == "per_device_train_batch_size"
 
 
 def facts_without_line(built: BuiltArguments, facts: LaunchFacts) -> LaunchFacts:

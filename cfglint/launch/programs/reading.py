@@ -14,7 +14,7 @@ import os
 
 from cfglint.evaluate import Reason, Unknown
 from cfglint.launch.kinds import every_kind, fields_of_class, kind_named, kind_of_class, trainer_of_class
-from cfglint.launch.program import ARGPARSE, HF_PARSERS, Field, ProgramFacts
+from cfglint.launch.program import ARGPARSE, HF_PARSERS, Field, OwnLoop, ProgramFacts
 from cfglint.launch.programs import config_files
 from cfglint.launch.programs.calls import MadeCall, ProgramEvaluation
 from cfglint.launch.programs.classes import PACKAGES, SEQ2SEQ, Dataclass, assigned_fields, known_fields, linearized, read_class
@@ -420,8 +420,12 @@ def add_trainers(facts: ProgramFacts, named: list[NamedCall]) -> None:
     facts.own_trainer, facts.own_methods = not found or not REPLACED.isdisjoint(methods), tuple(sorted(methods))
 
 
-def own_training(program: ProgramFacts) -> tuple[Reason, ...]:
-    """Why a framework's trainer does not take the arguments that a program parses: it makes none, and computes the gradients itself."""
+def own_training(program: ProgramFacts, loop: OwnLoop | None = None) -> tuple[Reason, ...]:
+    """Why a framework's trainer does not take the arguments that a program parses: it makes none, and computes the gradients itself, in
+    a `loop` that was found by evaluation, or somewhere in its code.
+    """
+    if loop is not None and loop.numbers is not None:
+        return (loop_instead(program, loop.numbers.path, *loop.numbers.position(loop.numbers.roots[0].start)[:1]),)
     scopes = list(program.scopes)
     if not program.arguments or any(may_train(scope, call) for scope in scopes for call in scope.calls()):
         return ()
@@ -430,10 +434,12 @@ def own_training(program: ProgramFacts) -> tuple[Reason, ...]:
         return ()
     steps = ((scope, call) for scope in scopes for call in scope.calls() if getattr(call.func, "attr", "") == BACKWARD)
     found = next(steps, None)
-    if found is None:
-        return ()
+    return (loop_instead(program, found[0].module.path, found[1].lineno),) if found is not None else ()
+
+
+def loop_instead(program: ProgramFacts, path: str, line: int) -> Reason:
     name, why = program.path.rpartition("/")[2], "it makes no trainer of the framework and has a loop of its own"
-    return (Reason("program", f"the training of `{name}`", why, found[0].module.path, found[1].lineno, opens=True),)
+    return Reason("program", f"the training of `{name}`", why, path, line, opens=True)
 
 
 def may_train(scope: Scope, call: ast.Call) -> bool:

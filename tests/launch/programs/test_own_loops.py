@@ -443,6 +443,45 @@ def test_defaults_of_the_trainer_are_not_those_of_a_loop_that_reads_its_argument
     }
 
 
+BY_TABLE = """import deepspeed, torch
+from dataclasses import dataclass
+from accelerate import Accelerator
+from torch.utils.data import DataLoader
+from transformers import HfArgumentParser, TrainingArguments
+
+class Base:
+    def train(self, model, args):
+        loader = DataLoader(rows, batch_size=args.per_device_train_batch_size)
+        {}
+        for epoch in range(5):
+            for batch in loader:
+                engine.backward(engine(batch))
+                engine.step()
+
+METHODS = {{"base": Base}}
+@dataclass
+class Own:
+    method: str = "other"
+
+args, own = HfArgumentParser((TrainingArguments, Own)).parse_args_into_dataclasses()
+METHODS[own.method]().train(model, args)
+"""
+
+
+def test_a_program_that_parses_a_trainers_arguments_and_has_a_loop_of_its_own(run, tmp_path):
+    optimizer = {"optimizer": {"type": "AdamW", "params": {"lr": 1e-5}}}
+    (tmp_path / "ds.json").write_text(json.dumps({"train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 2, **optimizer}))
+    line = "deepspeed --num_gpus 4 train.py --method base --output_dir o --per_device_train_batch_size 4"
+    engine = "engine = deepspeed.initialize(model=model, config={})[0]"
+    [by_engine] = run(BY_TABLE.format(engine.format("args.deepspeed")), path="run.sh", line=f"{line} --deepspeed ds.json")["runs"]
+    assert [by_engine["resolved"][name] for name in ("micro_batch", "accumulation", "global_batch")] == [4, 2, 32]
+    assert by_engine["verdict"] is None  # what the class itself checks was not asked
+    assert [each["what"] for each in by_engine["not_read"]] == ["what `TrainingArguments` checks of the line"]
+    [computed] = run(BY_TABLE.format(engine.format("settings()")), path="run.sh", line=line)["runs"]
+    assert [computed["resolved"][name] for name in ("accumulation", "global_batch")] == [None, None]
+    assert not computed["read"]
+
+
 @each_case(
     ("prepared", "codes"),
     [
