@@ -333,13 +333,15 @@ def defaults_taken(run: CheckedRun, settings: list[Setting]) -> Iterator[str]:
     places = [
         (setting.document.path, setting.node.start) for setting in settings if setting.document is not None and setting.node is not None
     ]
-    options = run.launch.line.options.given.values() if run.launch.line is not None else ()
+    line = run.launch.line
+    options = line.options.given.values() if line is not None else ()
     places += [option.value.place[:2] for option in options if option.value is not None and option.value.place is not None]
     for path, start in places:
-        name = parameter_with_default(scripts[path].text, start) if path in scripts else ""
+        assumed = line.call.assumptions.get((path, start)) if line is not None else None
+        name = assumed.name if assumed is not None else parameter_with_default(scripts[path].text, start) if path in scripts else ""
         if name:
             words = f"`${name}` is not given" if name.isdigit() else f"`{name}` is not set"
-            yield f"{words} ({path}:{scripts[path].position(start)[0]})"
+            yield f"{words} ({path}:{scripts[path].position(start)[0]})" if path in scripts else words
 
 
 def table(account: RunSummary) -> SummaryEntry:

@@ -245,6 +245,27 @@ def test_the_defaults_of_a_script_are_assumed_not_to_be_given(tmp_path, monkeypa
 
 
 @pytest.mark.parametrize(
+    ("before", "assumed"),
+    [
+        ('[ -n "$FAST" ] && B=1 || B=4', ["`FAST` is not set (run.sh:1)"]),
+        ('if [ -z "$B" ]; then B=4; fi', ["`B` is not set (run.sh:1)"]),
+        ("B=4; if [[ $FAST == 1 ]]; then B=1; fi", ["`FAST` is not set (run.sh:1)"]),
+        ("if [[ -v FAST ]]; then B=1; elif true; then B=4; fi", ["`FAST` is not set (run.sh:1)"]),
+        ('case "$MODE" in fast) B=1;; *) B=4;; esac', ["`MODE` is not set (run.sh:1)"]),
+        ('B=4; case "$MODE" in fast) B=1;; esac', ["`MODE` is not set (run.sh:1)"]),
+        ('B=4; [ -z "$CONDA" ] && source activate', []),  # nothing of the run depends on it
+        ('FAST=; B=4; [ -n "$FAST" ] && B=1', []),
+    ],
+)
+def test_a_variable_that_decides_a_branch_is_assumed_not_to_be_set(tmp_path, monkeypatch, before, assumed):
+    monkeypatch.chdir(tmp_path)
+    line = "torchrun --nproc_per_node 2 train.py --per_device_train_batch_size $B --save_total_limit 2 --per_device_eval_batch_size 1"
+    (tmp_path / "run.sh").write_text(f"{before}\n{line}\n", encoding="utf-8")
+    (run,) = Discovery(LaunchFacts()).runs(["run.sh"])
+    assert (RunSummary(run).unset, run.resolved["micro_batch"]) == (assumed, 4)
+
+
+@pytest.mark.parametrize(
     ("program", "unknown"),
     [
         (

@@ -14,7 +14,7 @@ from cfglint.source.shell.execution import COMPARED, CONTINUE, NOTHING, EarlyEnd
 from cfglint.source.shell.expansion import Expander, Unknowable
 from cfglint.source.shell.matching import fits
 from cfglint.source.shell.placed_text import Text, unknown
-from cfglint.source.shell.reasons import OF_CALL, UNCLEAR, UNDECIDED, unset
+from cfglint.source.shell.reasons import OF_CALL, UNCLEAR, UNDECIDED, of_call, unset
 from cfglint.source.shell.script import part_of
 from cfglint.source.shell.state import State
 
@@ -47,10 +47,10 @@ def pipeline(shell: Execution, node: SyntaxNode) -> Truth:
 def and_or(shell: Execution, node: SyntaxNode) -> Truth:
     left, right = node.children[0], node.children[-1]
     operator = node.children[1].type if len(node.children) > 2 else ";"
-    status, by_call = shell.tested([left])
+    status, assumed = shell.tested([left])
     if operator not in ("&&", "||"):
         return shell.statement(right)
-    if by_call and not isinstance(status, Unknown):
+    if any(map(of_call, assumed)) and not isinstance(status, Unknown):
         goes_on = status == (operator == "&&")
         found = alternatives(shell, [partial(shell.statement, right), lambda: True], 0 if goes_on else 1)
         return found if goes_on else status
@@ -66,8 +66,11 @@ def and_or(shell: Execution, node: SyntaxNode) -> Truth:
         return status
     if status != (operator == "&&"):
         return status
+    before = shell.copied() if assumed else None
     try:
-        return shell.statement(right)
+        status = shell.statement(right)
+        shell.rest_on(assumed, [before])
+        return status
     except Stop:  # if it ends a script called without arguments, the rest needs a caller
         if not shell.from_outside():
             raise
@@ -80,7 +83,7 @@ def test(shell: Execution, node: SyntaxNode) -> Truth:
     expander = shell.expander()
     expander.assuming = True
     status = Condition(expander, shell.exist).holds(node)
-    shell.by_call = shell.by_call or expander.by_call
+    shell.assumed += expander.assumed
     return status
 
 
@@ -96,23 +99,25 @@ def first_that_holds(shell: Execution, clauses_left: list[Clause]) -> Truth:
     condition, body = clauses_left[0]
     if not condition:  # `else`
         return shell.statements(body)
-    status, by_call = shell.tested(condition)
-    if isinstance(status, Unknown) or by_call:
+    status, assumed = shell.tested(condition)
+    if isinstance(status, Unknown) or any(map(of_call, assumed)):
         given = NOTHING if status else required(shell, condition)
         ways = [partial(with_values, shell, body, given), partial(first_that_holds, shell, clauses_left[1:])]
         alternatives(shell, ways, None if isinstance(status, Unknown) else int(not status))
     elif status:
-        for test_of_other, other in clauses_left[1:]:
-            shell.explore(*other, given=required(shell, test_of_other))
+        others = [shell.explore(*other, given=required(shell, test_of_other)) for test_of_other, other in clauses_left[1:]]
+        others += [shell.copied()] if assumed and clauses_left[-1][0] else []
         unless_it_ends(shell, lambda: shell.statements(body), lambda: first_that_holds(shell, clauses_left[1:]), shell.from_outside)
+        shell.rest_on(assumed, others)
     else:
-        shell.explore(*body, given=required(shell, condition))
+        others = [shell.explore(*body, given=required(shell, condition))]
         unless_it_ends(
             shell,
             lambda: first_that_holds(shell, clauses_left[1:]),
             lambda: shell.statements(body),
             lambda: shell.state.positional is None,
         )
+        shell.rest_on(assumed, others)
     return UNCLEAR
 
 
@@ -214,19 +219,23 @@ def case(shell: Execution, node: SyntaxNode) -> Truth:
     subject = part_of(node, "value")
     value = expander.string(subject.start_byte, subject.end_byte).value if subject is not None else None
     found, fitting, is_clear = items(shell, node, value)
-    if is_clear and expander.by_call:
-        shell.by_call = True
+    if is_clear and any(map(of_call, expander.assumed)):
+        shell.assumed += expander.assumed
         bodies = [body for _, body in found] if fitting is not None else [*(body for _, body in found), []]
         return alternatives(shell, [partial(shell.statements, body) for body in bodies], len(found) if fitting is None else fitting)
+    others: list[State | None] = []
     for patterns, body in (each for number, each in enumerate(found) if number != fitting):
         if not is_clear:
             shell.perhaps(shell.statements, body)
         else:
-            shell.explore(*body, given=of_variable(shell, subject, patterns[0]) if len(patterns) == 1 else NOTHING)
+            others.append(shell.explore(*body, given=of_variable(shell, subject, patterns[0]) if len(patterns) == 1 else NOTHING))
     if fitting is None:
+        shell.rest_on(expander.assumed, others)
         return True if is_clear else UNCLEAR
     branch = partial(shell.statements, found[fitting][1])
-    return unless_it_ends(shell, branch, lambda: UNCLEAR, lambda: expander.assumed and not shell.call_depth)
+    status = unless_it_ends(shell, branch, lambda: UNCLEAR, lambda: bool(expander.assumed) and not shell.call_depth)
+    shell.rest_on(expander.assumed, others)
+    return status
 
 
 def items(shell: Execution, node: SyntaxNode, value: str | None) -> tuple[list[Clause], int | None, bool]:
@@ -357,12 +366,12 @@ def while_loop(shell: Execution, node: SyntaxNode) -> Truth:
     conditions = [child for field, child in fields if field == "condition" and child.is_named]
     negated = node.children[0].type == "until"
     for count in range(MOST_ROUNDS // 3):
-        status, by_call = shell.tested(conditions)
+        status, assumed = shell.tested(conditions)
         if isinstance(status, Unknown):
             if not count:
                 shell.perhaps(goes_on, shell, shell.block, body)
             return status
-        if status == negated and by_call:
+        if status == negated and any(map(of_call, assumed)):
             alternatives(shell, [partial(goes_on, shell, shell.block, body), lambda: True], 1)
             return UNCLEAR
         if status == negated:

@@ -10,7 +10,7 @@ import os
 import re
 from contextlib import contextmanager, suppress
 
-from cfglint.evaluate import Reason, Unknown
+from cfglint.evaluate import Reason, Unknown, distinct
 from cfglint.source import files
 from cfglint.source.annotations import Callable, Iterator, Mapping, Sequence, SyntaxNode, Truth
 from cfglint.source.budget import STEPS_OF_START, Budget, Exhausted
@@ -19,10 +19,10 @@ from cfglint.source.shell import filters
 from cfglint.source.shell.command import stands_for_more
 from cfglint.source.shell.expansion import Expander
 from cfglint.source.shell.placed_text import EMPTY, Text, literal, unknown
-from cfglint.source.shell.reasons import TOO_DEEP, UNCLEAR, UNDECIDED
+from cfglint.source.shell.reasons import TOO_DEEP, UNCLEAR, UNDECIDED, is_unset
 from cfglint.source.shell.script import Script
 from cfglint.source.shell.started_command import Runner, StartedCall, begins, escaped_blanks, from_caller, second_word
-from cfglint.source.shell.state import Saved, State
+from cfglint.source.shell.state import Saved, State, spelled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -129,7 +129,10 @@ class Execution:
         self.conditional = 0  # number of undecided branches around the statement
         self.runner: Runner | None = None  # the command that runs the current source, if that is not a file
         self.captured: list[Text] | None = None  # the output of commands, if it is used
-        self.by_call = False  # whether the arguments of the script decide a test that was evaluated
+        self.assumed: list[Reason] = []  # what counted as not given in the tests that were evaluated
+        self.assumptions: dict[
+            tuple[str, int], Reason
+        ] = {}  # by the place of a value: the variable that would give another one if it were set
         self.stdin: Text | None = None  # the input of a command, if it is known
         self.placeholder = False  # whether a command reads a file, as `<path>` in a template does
         self.sources = 0  # number of sourced and called files that exist
@@ -272,12 +275,24 @@ class Execution:
             self.conditional += isinstance(end, Leave)  # applies to the rest of the loop
         return UNCLEAR
 
-    def tested(self, condition: list[SyntaxNode]) -> tuple[Truth, bool]:
-        """(status of a condition, whether the arguments of the script decide it)."""
-        outside, self.by_call = self.by_call, False
-        status, by_call = self.statements(condition), self.by_call
-        self.by_call = by_call or outside
-        return status, by_call
+    def tested(self, condition: list[SyntaxNode]) -> tuple[Truth, list[Reason]]:
+        """(status of a condition, what counted as not given in it)."""
+        outside, self.assumed = self.assumed, []
+        status, assumed = self.statements(condition), self.assumed
+        self.assumed = [*distinct((*outside, *assumed))]
+        return status, assumed
+
+    def rest_on(self, assumed: list[Reason], others: Sequence[State | None]) -> None:
+        """Note the values that are others in the branches which are taken if the variables that count as not set are set."""
+        reason = next(filter(is_unset, assumed), None)
+        if reason is None:
+            return
+        for other in filter(None, others):
+            self.budget.spend(len(self.state.variables) // COMPARED)
+            for name, value in self.state.variables.items():
+                if isinstance(value, Text) and spelled(value) != spelled(other.variables.get(name)):
+                    places = (part.place for part in value.parts if part.place is not None)
+                    self.assumptions.update((place[:2], reason) for place in places)
 
     def note_way(self, end: EarlyEnd, state: State) -> None:
         """Note the state with which a branch leaves a loop or function: it is joined where that ends."""
@@ -300,13 +315,17 @@ class Execution:
         at = self.script.line(self.node.start_byte) if self.node is not None else 0
         self.state.merge(other, reason.at(self.script.path, at))
 
-    def explore(self, *nodes: SyntaxNode, given: Mapping[str, Text] = NOTHING) -> None:
-        """Follow statements that a call without arguments does not reach, without an effect on the rest; `given` are variables there."""
+    def explore(self, *nodes: SyntaxNode, given: Mapping[str, Text] = NOTHING) -> State | None:
+        """Follow statements that a call without arguments does not reach, without an effect on the rest; `given` are variables there.
+        Returns the state at their end, None without one.
+        """
         with self.branch(), suppress(EarlyEnd):
             for name, value in given.items():
                 self.state.assign(name, value)
             for node in nodes:
                 self.statement(node)
+            return self.state
+        return None
 
     def from_outside(self) -> bool:
         """Whether other parameters of the caller could have led elsewhere."""
@@ -412,6 +431,7 @@ class Execution:
         call = StartedCall(words, env, self.state.folder, self.script.path, line, offset, after, self.conditional > 0, broken)
         call.blanks, call.span = escaped_blanks(words), (start, end)
         call.refused = self.refused if self.runner is None else None
+        call.assumptions = self.assumptions
         self.state.unclear_status = False
         call.needs_caller = self.state.needs_caller or (self.state.nounset and any(from_caller(word) for word in words))
         self.calls.append(call)

@@ -35,6 +35,7 @@ from cfglint.source.shell.reasons import (
     ALL_OF_CALLER,
     FOLDER,
     FROM_RUN_TO_RUN,
+    OF_CALL,
     TOO_DEEP,
     computed,
     parameter,
@@ -85,9 +86,9 @@ class Unknowable(Exception):
 class Expander(Record):
     """Expands spans of a script in a state. `run` returns the output of a substituted command.
 
-    `assuming`: variables that only the caller could set count as unset, as if the script were called without arguments; `assumed` is
-    set if that mattered, `by_call` if it mattered for an argument of the script. `in_document`: of a here-document, in which double quotes
-    are characters; `in_braces`: within an expansion in quotes, in which they are not.
+    `assuming`: variables that only the caller could set count as unset, as if the script were called without arguments; `assumed` has
+    those for which that mattered. `in_document`: of a here-document, in which double quotes are characters; `in_braces`: within an
+    expansion in quotes, in which they are not.
     """
 
     script: Script
@@ -96,8 +97,7 @@ class Expander(Record):
     budget: Budget
     depth: int = 0
     assuming: bool = False
-    assumed: bool = False
-    by_call: bool = False
+    assumed: list[Reason] = []
     in_document: bool = False
     in_braces: bool = False
 
@@ -302,8 +302,8 @@ class Expander(Record):
 
     def assume(self, reason: Reason) -> bool:
         """Whether a value that only the caller could set, for the given reason, counts as absent."""
-        self.assumed = self.assumed or self.assuming
-        self.by_call = self.by_call or (self.assuming and reason.kind == "argument" and bool(reason.name))
+        if self.assuming:
+            self.assumed.append(reason)
         return self.assuming
 
     def value(self, name: str) -> Text:
@@ -329,7 +329,8 @@ class Expander(Record):
             if first is GAP or first.known or not self.assuming:
                 return None if first is GAP else first
             called = in_call_without_arguments(first)
-            self.by_call = self.by_call or called is not first
+            if called is not first:
+                self.assumed.append(OF_CALL)
             return called
         if name.isdigit() or name == "#":
             return self.positional(name)

@@ -40,6 +40,11 @@ def is_unset(reason: Reason) -> bool:
     return reason.kind == "environment" and bool(reason.name)
 
 
+def of_call(reason: Reason) -> bool:
+    """Whether it is an argument of the script, or what these decide."""
+    return reason == OF_CALL or (reason.kind == "argument" and bool(reason.name))
+
+
 def from_caller(reason: Reason) -> bool:
     """Whether only the caller of the script could set the value: a variable or a parameter."""
     return reason.kind in ("environment", "argument") and bool(reason.name)

@@ -13,7 +13,7 @@ from cfglint.source.shell.execution import Execution, Leave, ShellReturn, Stop, 
 from cfglint.source.shell.expansion import Unknowable
 from cfglint.source.shell.nested_scripts import call_function, evaluated, sourced
 from cfglint.source.shell.placed_text import EMPTY, Text, any_number, literal, split, unknown
-from cfglint.source.shell.reasons import FOLDER, FROM_INPUT, OPTION, UNCLEAR, computed, parameter
+from cfglint.source.shell.reasons import FOLDER, FROM_INPUT, OF_CALL, OPTION, UNCLEAR, computed, parameter
 from cfglint.source.shell.script import part_of
 from cfglint.source.shell.variables import prefixes, within
 
@@ -284,7 +284,7 @@ def getopts(shell: Execution, words: list[Text]) -> Truth:
     texts = shell.state.positional
     if texts is not None and (not texts or (texts[0].known and not texts[0].string.startswith("-"))):
         return False
-    shell.by_call = shell.by_call or texts is None
+    shell.assumed += [OF_CALL] if texts is None else []
     names = [word.value for word in words[1:2] if word.value is not None and is_name(word.value)]
     for name in (*names, "OPTARG", "OPTIND"):
         shell.state.assign(name, unknown(parameter("an option of the script") if texts is None else OPTION))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.source.annotations import SyntaxNode
+from cfglint.evaluate import Reason
+from cfglint.source.annotations import Mapping, SyntaxNode
 from cfglint.source.record import Record
 from cfglint.source.shell import reasons
 from cfglint.source.shell.placed_text import Escaped, Place, Text
@@ -20,7 +21,8 @@ class StartedCall(Record):
     `broken`: its syntax is unclear, or bash refuses the script before it. `refused`: bash stops reading the script before it runs: (the
     token at which it stops, what it says; nothing where a placeholder is to be filled in). `needs_caller`: a call without arguments ends
     before it, because parameters, variables or files are missing.
-    `called_from` is the command of the followed script that calls the one with this command: (path, line).
+    `called_from` is the command of the followed script that calls the one with this command: (path, line). `assumptions` are the variables
+    that count as not set, by the place of the value that would be another one if they were.
     """
 
     words: list[Text]
@@ -38,6 +40,7 @@ class StartedCall(Record):
     span: tuple[int, int] = (0, 0)
     called_from: tuple[str, int] | None = None
     refused: tuple[Text, str] | None = None
+    assumptions: Mapping[tuple[str, int], Reason] = {}
 
     @property
     def cut(self) -> Text | None:
