@@ -272,9 +272,9 @@ def is_import_error(handler: ast.ExceptHandler) -> bool:
 
 
 @lru_cache(MOST_CONDITIONS)
-def stores_below(node: ast.If, side: bool) -> tuple[ast.AST, ...]:
+def stores_below(node: ast.If | ast.match_case, side: bool) -> tuple[ast.AST, ...]:
     """The assignments to attributes, and the calls of `setattr`, on one side of a condition."""
-    nodes = [inner for line in (node.body if side else node.orelse) for inner in ast.walk(line)]
+    nodes = [inner for line in (node.body if side or isinstance(node, ast.match_case) else node.orelse) for inner in ast.walk(line)]
     calls = [inner for inner in nodes if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Name) and inner.func.id == "setattr"]
     return (*calls, *(inner for inner in nodes if isinstance(inner, ast.Attribute) and isinstance(inner.ctx, ast.Store)))
 

@@ -12,6 +12,7 @@ import contextlib
 from functools import partial
 
 from cfglint.evaluate import Reason, Unknown
+from cfglint.evaluate.operations import any_or_all
 from cfglint.launch.program import DataRecipe
 from cfglint.launch.programs import data_sets
 from cfglint.launch.programs.branches import (
@@ -60,7 +61,7 @@ from cfglint.launch.programs.objects import (
 )
 from cfglint.launch.programs.row_functions import lists_filled, parses_lines
 from cfglint.launch.programs.scopes import dotted
-from cfglint.source.annotations import Any, Callable
+from cfglint.source.annotations import Any, Callable, Truth
 from cfglint.source.budget import Budget, Exhausted
 from cfglint.source.record import Record
 
@@ -305,7 +306,44 @@ class Interpreter(Branches):
         self.branch(node, [lambda: self.block(node.body, frame), lambda: self.block(node.orelse, frame)], frame)
 
     def _do_match(self, node: ast.Match, frame: Frame) -> None:
-        self.branch(node, [lambda body=case.body: self.block(body, frame) for case in node.cases], frame)  # type: ignore[misc]
+        subject = self.evaluate(node.subject, frame)
+        ways: list[Callable[[], None]] = []
+        for case in node.cases:
+            fits = self.fits(case.pattern, subject, frame)
+            if fits is not False and case.guard is not None:
+                fits = any_or_all(False, (fits, self.holds(case.guard, frame)))
+            if fits is False:
+                self.stores.update(stores_below(case, True))  # it is known that they change nothing
+                continue
+            ways.append(partial(self.block, case.body, frame))
+            if fits is True:
+                break
+        else:
+            ways.append(lambda: None)  # none of them fits
+        if len(ways) == 1:
+            ways[0]()
+        else:
+            self.branch(node, ways, frame)
+
+    def fits(self, pattern: ast.pattern, subject: Value, frame: Frame) -> Truth:
+        """Whether a value fits the pattern of a `case`, whose names are bound."""
+        match pattern:
+            case ast.MatchValue():
+                return self.compared(ast.Eq(), subject, self.evaluate(pattern.value, frame))
+            case ast.MatchSingleton():
+                return self.compared(ast.Is(), subject, Value(pattern.value))
+            case ast.MatchOr():
+                return any_or_all(True, [self.fits(one, subject, frame) for one in pattern.patterns])
+            case ast.MatchAs():
+                holds = self.fits(pattern.pattern, subject, frame) if pattern.pattern is not None else True
+                if pattern.name is not None:
+                    self.bind(pattern.name, subject, frame)
+                return holds
+        for inner in ast.walk(pattern):  # a sequence, a mapping, an object of a class
+            name = getattr(inner, "rest" if isinstance(inner, ast.MatchMapping) else "name", None)
+            if isinstance(name, str):
+                self.bind(name, unknown(), frame)
+        return Unknown()
 
     def _do_with(self, node: ast.With | ast.AsyncWith, frame: Frame) -> None:
         entered: list[Value] = []
