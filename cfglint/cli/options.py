@@ -406,6 +406,8 @@ def skipped_files(stats: ScanStats) -> list[str]:
         parts.append(f"{counted(number, 'launch line')} of {name}, which is not modelled: only the launcher is checked")
     if stats.not_read:
         parts.append(f"not read: {first_few([*stats.not_read])}")
+    if stats.not_known:
+        parts.append(f"not known: {first_few([*stats.not_known])}")
     parts += several(stats.templates, "template", "that cannot be read before it is filled")
     if stats.unrecognized:
         parts.append(f"{counted(stats.unrecognized, 'file')} skipped (not a training config)")

@@ -107,6 +107,7 @@ class ScanStats(Record):
     unchecked: dict[str, str] = {}  # scripts of which some launches are not checked, with the reason
     unmodelled: dict[str, int] = {}  # frameworks of launch lines of which only the launcher is checked
     not_read: dict[str, None] = {}  # what decides about runs without errors and was not read
+    not_known: dict[str, None] = {}  # their important arguments whose values are not known
     unreadable: list[str] = []  # paths that could not be opened: exit status 2
     unchosen: list[str] = []  # reasons why a declared launch is not exactly one run: exit status 2
     unknown_kind: list[str] = []  # files of declared runs whose kind is unknown: exit status 2
@@ -132,8 +133,9 @@ class ScanStats(Record):
         self.beyond_limits += [path for path in run.beyond_limits if path not in self.beyond_limits]
         if run.unmodelled:
             self.unmodelled[run.unmodelled] = self.unmodelled.get(run.unmodelled, 0) + 1
-        elif run.not_read and all(diagnostic.severity != ERROR for diagnostic in run.diagnostics):
+        elif all(diagnostic.severity != ERROR for diagnostic in run.diagnostics):
             self.not_read.update(dict.fromkeys(reason.text for reason in run.not_read))
+            self.not_known.update(dict.fromkeys(reason.what for reason in run.launch.not_known if not run.not_read))
         outside = run.outside
         for package, said_by in run.facts.target_from.items():
             if package not in outside:
@@ -159,7 +161,7 @@ class ScanStats(Record):
 
     def add(self, other: ScanStats) -> None:
         """Add the counts of further files."""
-        for name in ("files", "unchecked", "not_read", "readers", "foreign"):
+        for name in ("files", "unchecked", "not_read", "not_known", "readers", "foreign"):
             getattr(self, name).update(getattr(other, name))
         for name in LISTS:
             getattr(self, name).extend(getattr(other, name))
