@@ -18,7 +18,6 @@ from cfglint.run.checked import CheckedRun
 from cfglint.source.annotations import ConfigValue, Iterator
 from cfglint.source.document import pointer
 from cfglint.source.python.call import CallDocument
-from cfglint.source.shell.placed_text import parameter_with_default
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -328,19 +327,19 @@ def origin(item: Item) -> str:
 
 
 def defaults_taken(run: CheckedRun, settings: list[Setting]) -> Iterator[str]:
-    """The variables and arguments of a script that are assumed not to be given, as its line has their defaults."""
+    """The variables and arguments of a script that are assumed not to be given, as values of its run hang on that."""
+    line = run.launch.line
+    if line is None:
+        return
     scripts = {document.path: document for document in run.documents if document.syntax == "shell"}
     places = [
         (setting.document.path, setting.node.start) for setting in settings if setting.document is not None and setting.node is not None
     ]
-    line = run.launch.line
-    options = line.options.given.values() if line is not None else ()
-    places += [option.value.place[:2] for option in options if option.value is not None and option.value.place is not None]
-    for path, start in places:
-        assumed = line.call.assumptions.get((path, start)) if line is not None else None
-        name = assumed.name if assumed is not None else parameter_with_default(scripts[path].text, start) if path in scripts else ""
-        if name:
-            words = f"`${name}` is not given" if name.isdigit() else f"`{name}` is not set"
+    values = (option.value.place for option in line.options.given.values() if option.value is not None)
+    for path, start in (*places, *(place[:2] for place in values if place is not None)):
+        reason = line.call.assumptions.get((path, start))
+        if reason is not None:
+            words = f"`{reason.name}` is not given" if reason.kind == "argument" else f"`{reason.name}` is not set"
             yield f"{words} ({path}:{scripts[path].position(start)[0]})" if path in scripts else words
 
 

@@ -368,7 +368,8 @@ class Execution:
         return self.script.text[node.start_byte : node.end_byte] if node is not None else ""
 
     def expander(self) -> Expander:
-        return Expander(self.script, self.state, self.capture, self.budget, self.call_depth + self.depth // 3)
+        depth = self.call_depth + self.depth // 3
+        return Expander(self.script, self.state, self.capture, self.budget, depth, assumptions=self.assumptions)
 
     def words(self, spans: list[tuple[int, int]]) -> list[Text]:
         expander = self.expander()

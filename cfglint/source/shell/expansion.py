@@ -87,8 +87,9 @@ class Expander(Record):
     """Expands spans of a script in a state. `run` returns the output of a substituted command.
 
     `assuming`: variables that only the caller could set count as unset, as if the script were called without arguments; `assumed` has
-    those for which that mattered. `in_document`: of a here-document, in which double quotes are characters; `in_braces`: within an
-    expansion in quotes, in which they are not.
+    those for which that mattered. `assumptions` are the ones that are not set where a default is taken, by the place of that.
+    `in_document`: of a here-document, in which double quotes are characters; `in_braces`: within an expansion in quotes, in which they
+    are not.
     """
 
     script: Script
@@ -98,6 +99,7 @@ class Expander(Record):
     depth: int = 0
     assuming: bool = False
     assumed: list[Reason] = []
+    assumptions: dict[tuple[str, int], Reason] = {}
     in_document: bool = False
     in_braces: bool = False
 
@@ -313,9 +315,15 @@ class Expander(Record):
 
     def absent(self, name: str) -> Text:
         """The value of what the script does not set."""
+        reason = self.lack(name)
+        return EMPTY if reason is None or self.assume(reason) else unknown(reason)
+
+    def lack(self, name: str) -> Reason | None:
+        """What only the caller could set, of that which the script does not; None if that is not set for certain."""
         lacks = self.state.value(name) is not None or (name.isdigit() and self.state.positional is not None)  # an element, a parameter
-        reason = parameter(f"${name}") if name.isdigit() or name == "#" else unset(name)
-        return EMPTY if lacks or self.state.is_unset(name) or self.assume(reason) else unknown(reason)
+        if lacks or self.state.is_unset(name):
+            return None
+        return parameter(f"${name}") if name.isdigit() or name == "#" else unset(name)
 
     def found(self, name: str) -> Text | None:
         """The value of a variable that the script or the shell sets; None if neither does."""
@@ -435,15 +443,19 @@ class Expander(Record):
         if operator == "?":
             self.state.needs_caller = True  # bash ends the script here, also where the script itself has unset the variable
             return [Piece(self.absent(name), not quoted)]
+        lack, pieces = self.lack(name) if value is None else None, self.word(*word, quoted)
+        if lack is not None:
+            places = (part.place for piece in pieces for part in piece.text.parts if part.place is not None)
+            self.assumptions.update((place[:2], lack) for place in places)
         if operator == "=":
-            text = Text(part for piece in self.word(*word, quoted) for part in piece.text.parts)
+            text = Text(part for piece in pieces for part in piece.text.parts)
             current = self.state.variables.get(name)
             if isinstance(current, dict) or indexed:  # an element makes the array unknown
                 self.state.assign(name, [any_number(computed(f"${{{name}=}}"))])
             else:
                 self.state.assign(name, [text, *current[1:]] if isinstance(current, list) else text)
             return [Piece(text, not quoted)]
-        return self.word(*word, quoted) or [Piece(EMPTY, not quoted)]
+        return pieces or [Piece(EMPTY, not quoted)]
 
     def word(self, start: int, end: int, quoted: bool) -> list[Piece]:
         """The word behind an operator; double quotes in it are removed, but in a here-document."""

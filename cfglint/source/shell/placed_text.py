@@ -16,8 +16,6 @@ BLANKS = " \t\n"
 UNKNOWN = "<?>"  # how an unknown part is shown
 LONGEST_SOURCE = 500
 MOST_FIELDS = 2_000
-LONGEST_NAME = 80  # of a variable that has a default
-DEFAULTED = re.compile(r"""\$\{(\w+):?[-=]["']?\Z""")  # before the default of a parameter
 
 
 class TextPart(Record):
@@ -255,12 +253,6 @@ def around_mark(word: Text) -> tuple[Text, Text]:
 
 def after_mark(word: Text) -> Text:
     return around_mark(word)[1]
-
-
-def parameter_with_default(text: str, place: int) -> str:
-    """The parameter whose default begins at a place of a script, as `BATCH` in `${BATCH:-4}`; empty elsewhere."""
-    match = DEFAULTED.search(text, max(0, place - LONGEST_NAME), place)
-    return match[1] if match else ""
 
 
 class Piece(Record):
