@@ -49,7 +49,9 @@ WHAT = re.compile(r"^\s*what\(\):  ?(.+)")
 BARE = ("AssertionError", "EOFError", "MemoryError", "NotImplementedError", "StopIteration", "KeyboardInterrupt")  # without a message
 MARKED = ("*", "`", '"')
 BARE_NAME = re.compile(r"^(?:[a-z_]\w*\.)+[A-Z]\w*(?:Error|Exception)$")
-DECORATED = re.compile(r"""^([*`]{1,3}|")([A-Z].*?)\1,?\s*$""")  # of a line that is copied from Markdown, or quoted
+DECORATED = re.compile(  # of a line that is copied from Markdown, or quoted; the message of an exception may go on in the next
+    r"""^(?:([*`]{1,3}|")([A-Z].*?)\1,?\s*$|[*`]{1,3}((?:\w+\.)*[A-Z]\w*(?:Error|Exception): .*))"""
+)
 UNMARKED = re.compile(r"\b([A-Z]\w*)\.init\(\)")
 VLLM_MEMORY = "CUDA Error: out of memory at "  # of its allocator, which prints only this
 TORCH_MEMORY = "CUDA out of memory. Tried to allocate "  # of torch, where its class is not copied
@@ -130,8 +132,8 @@ NODE_FAILED = "srun: error: Node failure on "
 PENDING = re.compile(r" (?:PD|PENDING) .*\(([A-Za-z][\w ,:]*)\)\s*$")
 EXITED = re.compile(
     r"^(?:srun: error: \S+: tasks? [\d,-]+: Exited|command terminated"
-    r"|(?:Process|Job|Pod|Container)\b.{0,60}?(?:finished|exited|terminated|failed))"
-    r" with (?:exit )?(?:code|status):? ?([1-9]\d*)",
+    r"|(?:Process|Job|Pod|Container|RuntimeError: Step)\b.{0,60}?(?:finished|exited|terminated|failed))"
+    r" with (?:exit |non-zero )?(?:code|status):? ?([1-9]\d*)",
     re.IGNORECASE,
 )
 SPLIT_LINE = re.compile(r": (?:line )?\d+: (--?[A-Za-z][\w.-]*)(?:=\S*)?: (?:command )?not found$")
@@ -323,7 +325,7 @@ def rank_of(text: str) -> tuple[int | None, str]:
     host = HOST.match(text) if text[:1].isalnum() or text[:1] == ">" else None
     text = text[host.end() :] if host else text
     if text[:1] in MARKED and (plain := DECORATED.match(text)):
-        text = plain.group(2)
+        text = plain.group(2) or plain.group(3)
     if ".init() " in text:  # Markdown takes the underscores of a name for its own marks
         text = UNMARKED.sub(r"\1.__init__()", text)
     if "\u2018" in text:  # a quotation mark of a word processor

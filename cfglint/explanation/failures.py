@@ -29,7 +29,8 @@ SPLIT_RULE = "LCH001"
 MEMORY = re.compile(r"(?:CUDA|HIP|NPU|XPU|MPS)(?: backend)? (?:error: )?out of memory|OutOfMemoryError", re.IGNORECASE)
 # Exceptions that follow from the failure of another process, and those of launchers about their processes.
 FOLLOWING = re.compile(
-    r"ChildFailedError|CalledProcessError|ProcessRaisedException|ProcessExitedException|SignalException|DistBackendError|DistNetworkError"
+    r"ChildFailedError|CalledProcessError(?!: Command '\['which')"
+    r"|ProcessRaisedException|ProcessExitedException|SignalException|DistBackendError|DistNetworkError"
     r"|ray\.exceptions\.(?:OutOfMemory|ActorDied|RayActor|WorkerCrashed)Error"
     r"|^RuntimeError: Step \d exited with non-zero status|DistStoreError|NCCL|Connection (?:reset|closed|refused)|Broken pipe|RayTaskError"
     r"|^KeyboardInterrupt|process \d+ terminated with exit code"
@@ -54,12 +55,20 @@ OF_STEP, OF_SETUP = r"optim|deepspeed|bitsandbytes|zero", r"trainer|deepspeed|ac
 STRONG = ("evaluation", "generation", "saving")  # these phases contain forwards of their own
 SMALLER = "use a smaller micro batch with more accumulation steps, gradient checkpointing or shorter rows"
 SIGINT, SIGKILL, SIGTERM = 2, 9, 15  # the second is what a launcher sends to the others after one has failed
-OF_SHELL = 128
+OF_SHELL, OF_LAUNCHER = 128, 256
+CRASHES = (4, 6, 7, 8, 9, 11, 15)  # signals whose negative number no program takes for a status of its own
 # A sentence of a message that asks for something, and one that asks for a report.
 ASKED = re.compile(
     r"(?:^\w*(?:Error|Exception): |[.:;,?!] |\n)"
     r"((?:(?:[Pp]lease(?! note| verify| refer| see\b| visit| look up| deal with)|Make sure|make sure|Try|try|To fix|Consider|consider|"
     r"Either|For debugging|You (?:need|have) to|[Yy]ou should|[Yy]ou must|you need to|you have to)\b)(?:[^.;]|\.(?! |$)){8,}\.?)"
+)
+# A sentence of a message that names its own cause.
+EXPLAINED = re.compile(
+    r"(?:^\w*(?:Error|Exception): |[.:;,?!'\"] |\n)"
+    r"((?:(?:This|It|The error)(?: error)? (?:(?:is|was|can be|may be|might be|could be)(?: \w+){0,2} (?:due to|because|caused by)"
+    r"|(?:\w+ )?(?:means|indicates|happens|occurs))|Did you (?:mean|forget)|(?:Perhaps|Probably|Possibly|Most likely|Maybe)\b)"
+    r"(?:[^.;]|\.(?! |$)){8,}\.?)"
 )
 REPORTED = re.compile(r"\b(?:raise|open|file|report|submit) (?:an? |this |the )?(?:new )?(?:issue|bug|problem)|\breport\b", re.IGNORECASE)
 PACKAGE = re.compile(r"[\\/](?:site|dist)-packages[\\/]([\w.-]+)")
@@ -150,11 +159,10 @@ def at_end(line: int, text: str) -> list[Failure]:
 
 def in_fragment(lines: Iterable[str]) -> list[Failure]:
     """What a few lines say, as people copy the message of an exception without its class."""
-    sentences = (failure_parser.rank_of(text)[1].strip() for _, text in pieces(lines) if SENTENCE.search(text))
+    sentences = ((number, failure_parser.rank_of(text)[1].strip()) for number, text in pieces(lines) if SENTENCE.search(text))
     texts = [*islice(sentences, FEW_LINES + 1)]
-    texts = [each for each in texts if not each.endswith(QUOTED)] or texts
-    numbered = enumerate(texts if len(texts) <= FEW_LINES else (), 1)
-    errors = [(number, text) for number, text in numbered if not known_warning(text)]
+    texts = [each for each in texts if not each[1].endswith(QUOTED)] or texts
+    errors = [(number, text) for number, text in texts if not known_warning(text)] if len(texts) <= FEW_LINES else []
     for number, text in errors:
         inside = INSIDE_LINE.search(text)
         if inside:
@@ -170,6 +178,13 @@ def in_fragment(lines: Iterable[str]) -> list[Failure]:
                 return [failure]
     unknown = next(((number, text) for number, text in errors if SIGN_OF_ERROR.search(text)), None)
     return [Failure(EXCEPTION, unknown[0], f"as the message of an exception: {shortened(unknown[1])}", [NOT_PREDICTED])] if unknown else []
+
+
+def beside(found: list[Failure], fragment: list[Failure]) -> list[Failure]:
+    """What the words of a few lines say beside a process whose end they do not explain: only what is known of another line than its own."""
+    if not found or found[0].kind == NOTICE:
+        return fragment
+    return [each for each in fragment if each.line != found[0].line and (each.rules or each.remedy or each.causes)]
 
 
 def notices(lines: Iterable[str]) -> list[Failure]:
@@ -209,13 +224,15 @@ def cause(events: Events, kind: str = "") -> Failure | None:
         return of_exit(Dead(events.raised[0].line, events.raised[0].rank, -SIGINT))
     if events.refused is not None:
         line, text = events.refused
-        remedy = next((each["help"] for each in facts()["submission"] if re.search(each["match"], text, re.IGNORECASE)), "")
-        return Failure(REFUSED, line, f"Slurm {'refused the job' if remedy else 'reports an error'}: {text}", [], remedy)
+        known = next(
+            (each for each in facts()["submission"] if re.search(each["match"], text, re.IGNORECASE)), {"says": "reports an error"}
+        )
+        return Failure(REFUSED, line, f"Slurm {known.get('says', 'refused the job')}: {text}", [], known.get("help", ""))
     if events.pending is not None:
         line, text = events.pending
         why = next((each for each in facts()["pending"] if re.search(each["match"], text)), None)
         return Failure(REFUSED, line, f"the job waits ({text}): {why['says']}", [], why["help"]) if why is not None else None
-    if events.cancelled is not None:
+    if events.cancelled is not None and not follows_from(events.cancelled, events.dead):
         return of_slurm(*events.cancelled)
     if ends and (any(dead.code < 0 for dead in ends) or not events.raised):
         return of_exit(min(ends, key=lambda dead: dead.code == -SIGTERM))
@@ -240,6 +257,12 @@ def of_raised(raised: Raised, kind: str = "") -> Failure:
     return of_memory(memory) if memory is not None else of_exception(raised, kind)
 
 
+def follows_from(cancelled: tuple[int, str], dead: Iterable[Dead]) -> bool:
+    """Whether `srun` ended the other tasks of a step, because one had ended before with an error."""
+    line, reason = cancelled
+    return not reason and any(each.line < line for each in dead)
+
+
 def of_slurm(line: int, reason: str) -> Failure:
     """A job that Slurm cancelled, which a person may have asked for."""
     remedy = next((each["help"] for each in facts()["cancelled"] if each["match"] in reason), "")
@@ -253,8 +276,12 @@ def exit_named(name: str) -> int:
 
 
 def exit_of(dead: Dead) -> ConfigTable | None:
-    """What is known of the status with which a process ended; a shell adds 128 to the number of a signal."""
+    """What is known of the status with which a process ended.
+
+    A shell adds 128 to the number of a signal; a launcher that exits with the code of its process, -9, has the status 247.
+    """
     signal = -dead.code if dead.code < 0 else dead.code - OF_SHELL
+    signal = OF_LAUNCHER - dead.code if OF_LAUNCHER - dead.code in CRASHES else signal
     key, number = ("signal", signal) if signal > 0 else ("status", dead.code)
     return next((each for each in facts()["exit"] if each.get(key) == number), None)
 
@@ -383,7 +410,7 @@ def of_exception(raised: Raised, kind: str = "", *, follows: bool = False, is_me
         tells = not is_message or (raised.name != PARSER_EXIT and SIGN_OF_ERROR.search(raised.message) is not None)
         remedy = remedy or (asked_for(raised.text) if tells and not rules and not causes else "")
     if not follows and not rules and not remedy and not causes:
-        details.append(NOT_PREDICTED)
+        details.append(named_in(raised.text) or NOT_PREDICTED)
     who = f"rank {raised.rank} raised" if raised.rank is not None else "the run ended with"
     return Failure(
         EXCEPTION,
@@ -456,6 +483,12 @@ def asked_for(text: str) -> str:
     """What the message of an exception itself asks its reader to do; empty if that is no more than to report it."""
     found = next((match.group(1) for match in ASKED.finditer(text) if not REPORTED.search(match.group(1))), "")
     return f"the message says what to do: {shortened(found)}" if found else ""
+
+
+def named_in(text: str) -> str:
+    """What the message of an exception itself names as its cause; empty if it names none."""
+    match = EXPLAINED.search(text)
+    return f"the message names the cause: {shortened(match.group(1))}" if match else ""
 
 
 def of_batch(text: str) -> str:

@@ -92,7 +92,7 @@ class Log:
             banners[-1].details.append(("speed", speed.text, how))
         found = failures.of_events(self.events, kind)
         if not banners and (not found or found[0].kind == failures.NOTICE or failures.UNEXPLAINED in found[0].summary):
-            found = failures.in_fragment(self.lines()) or found or failures.notices(self.lines())
+            found = failures.beside(found, failures.in_fragment(self.lines())) or found or failures.notices(self.lines())
         return ExplainedLog(banners, found)
 
     def speed(self, total: int | None) -> Speed | None:

@@ -192,6 +192,9 @@ def test_exceptions_that_frameworks_share(text, rule, said):
     assert said in found.remedy
 
 
+CANCELLED = "slurmstepd: error: *** STEP 9.0 ON n1 CANCELLED AT 2024-01-02T03:04:05 ***"
+
+
 @each_case(
     ("lines", "said", "remedy"),
     [
@@ -300,7 +303,7 @@ def test_a_process_that_was_dead_before_an_exception(lines, kind):
             "the first operation of the run",
         ),
     ],
-)  # fmt: skip
+)
 def test_pasted_by_people(lines, rules, said):
     found = Log("log.txt", [f"{line}\n" for line in lines]).explained().failures
     assert [*found[:1], None][0] is None or found[0].rules == rules
@@ -480,3 +483,55 @@ def test_the_frames_of_a_notebook_are_read():
     assert failure.remedy.startswith("update `unsloth`")
     [failure] = failures_in(lines[:6])
     assert failure.details[0] == "raised in `batch_samples` (/usr/lib/python3.11/dist-packages/unsloth_zoo/loss_utils.py:316)"
+
+
+@each_case(
+    ("lines", "said", "remedy"),
+    [
+        (["srun: error: n1: task 5: Exited with exit code 1", CANCELLED], "status 1", ""),
+        ([CANCELLED, "srun: error: n1: task 5: Exited with exit code 15"], "scancel", ""),
+        (["srun: error: n1: task 5: Exited with exit code 247"], "SIGKILL", "memory"),
+        (["RuntimeError: Step 1 exited with non-zero status 249"], "SIGBUS", "--shm-size"),
+        (["srun: error: n1: task 5: Exited with exit code 255"], "status 255", "its exception"),
+        (["run.sh: line 184: 2324239 Aborted                 (core dumped) python train.py --model m"], "SIGABRT", "its exception"),
+        (
+            ["train.py FAILED", "  exitcode  : -6 (pid: 21)", "  traceback : Signal 6 (SIGABRT) received by PID 21"],
+            "SIGABRT",
+            "its exception",
+        ),
+        (["slurmstepd: error: execve(): /tmp/slurmd/job9/slurm_script: No such file or directory"], "execve", "--exclude"),
+        (["slurmstepd: error: execve(): bad interpreter(/opt/venv/bin/python3): No such file or directory"], "execve", "first line"),
+        (["slurmstepd: error: execve(): /opt/train.sh: No such file or directory"], "execve", "node"),
+    ],
+)
+def test_what_ended_a_step_or_a_launcher(lines, said, remedy):
+    [found] = Log("log.txt", [f"{line}\n" for line in lines]).explained().failures
+    assert said in found.summary
+    assert remedy in found.remedy
+
+
+def test_a_value_that_the_message_allows_is_no_mistake_of_the_files():
+    [found] = failures_in(["ValueError: vllm_mode must be either 'server' or 'colocate', got 'server'."])
+    assert (found.rules, "another release" in found.causes[0]) == ([], True)
+    [found] = failures_in(["ValueError: vllm_mode must be either 'server' or 'colocate', got 'local'."])
+    assert found.rules == ["TRL068"]
+
+
+@each_case(
+    ("text", "cause"),
+    [
+        ("KeyError: 'It has no state. This is probably due to `weights_only` being set.'", "due to `weights_only` being set"),
+        ("RuntimeError: No inner state. Did you forget to call `prepare`?", "Did you forget to call `prepare`?"),
+        ("RuntimeError: The state is gone.", ""),
+    ],
+)
+def test_a_message_that_names_its_own_cause(text, cause):
+    [found] = failures_in([text])
+    assert cause in found.details[-1]
+    assert (NOT_PREDICTED in found.details) is not bool(cause)
+
+
+def test_an_exception_in_marks_of_markdown_goes_on_in_the_next_line():
+    [found] = failures_in(["**ImportError: /a/fused_adam.so: undefined symbol: ", "_ZN3c104cuda9allocatorE**"])
+    assert "_ZN3c104cuda9allocatorE" in found.summary
+    assert found.remedy
