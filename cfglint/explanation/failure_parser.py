@@ -64,9 +64,10 @@ LOGGING_ERROR, LAST_OF_LOGGING_ERROR = "--- Logging error ---", "Arguments: "  #
 UNRAISABLE = "Exception ignored in"  # of a destructor or at exit: Python prints its traceback and goes on
 IN_WORDS = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]")  # what a person wrote below a message in English
 CONTINUED = 12  # lines of a message after its first
+BEHIND_FRAME = 3  # lines at the end of a log, which are the code of its last frame
 LOGGED = re.compile(
     r"^\S*\d{4}-\d\d-\d\d|^\[?(?:INFO|WARNING|ERROR|E|W|I)\b|^\s*\d+%\||^\{'|^Set(?:ting)? |^\[?[EFIW]\d{3,4} |^\s*File |^\[rank"
-    r"|^=====|^-----|^$|^\W?\d\d?[:/]\d\d[:/]\d\d|^[A-Z][a-z]{2} +\d+ \d\d:|.*\d(?:it/s|s/it)\b"
+    r"|^[\w ]+: +\d+%\||^=====|^-----|^$|^\W?\d\d?[:/]\d\d[:/]\d\d|^[A-Z][a-z]{2} +\d+ \d\d:|.*\d(?:it/s|s/it)\b"
     r"|^(?:wandb|swanlab|mlflow|comet_ml|srun|slurmstepd|mpirun|make|bash): |^(?:DEBUG|CRITICAL|NOTICE)\b"
     r"|^[\w.]+:(?:INFO|WARNING|ERROR):|^\S* ?- (?:INFO|WARNING|ERROR) |^(?i:step|epoch|iter(?:ation)?)\b[ =:]*\d"
 )
@@ -89,6 +90,7 @@ SKIPPED = re.compile(r"\bstep=(\d+), skipped=(\d+)")
 ENDED = "'train_runtime':"  # the Trainer's last line
 UNTRAINED = re.compile(r"'train_loss': '?0(?:\.0*)?'?[,}]")
 SCALE = re.compile(r"(?:reducing (?:loss scale )?to|loss scale to|reducing to) *([\d.]+(?:e[+-]?\d+)?)", re.IGNORECASE)
+POTENTIAL = "There are some potential root causes"  # of Ray, which lists signals that a worker may have got
 KILLING = frozenset(("ill", "KILL", "-9", "Bus error", "Segmentation", "Aborted", "Out Of Memory", "memory limit", "Floating point"))
 # A line has one of these, or says nothing about a failure.
 SIGNS = (
@@ -219,7 +221,7 @@ class Events:
         self.warned: tuple[int, str] | None = None  # the first warning of NCCL itself
         self.stuck: tuple[int, int] | None = None  # the line and the seconds after which the watchdog of NCCL itself gave up
         self.asserted: tuple[int, str] | None = None  # the first check of a kernel that failed: the line and the condition
-        self.cut: int | None = None  # the line of a traceback that ends before its exception
+        self.cut: tuple[int, list[StackFrame]] | None = None  # a traceback that ends before its exception: its line and its frames
         self.ended = 0  # the line with which the Trainer ends
         self.untrained = False  # whether that line has a loss of 0, that of no step
         self.lines = 0
@@ -261,6 +263,7 @@ class _Traceback:
         self.thrown = "std::exception"  # the class of the last exception of C++
         self.continued = 0
         self.begun = 0, ""  # the line of the last one, and the class of its exception where a notebook names it first
+        self.framed = 0  # the line of the last frame
 
 
 class Reading:
@@ -295,7 +298,7 @@ class Reading:
                 break
         take_traceback(self.events, self.readers.setdefault(rank, _Traceback()), number, rank, content)
         take_signs(self.events, number, rank, content)
-        if self.kills and (killed := KILLED.search(content)):
+        if self.kills and (killed := KILLED.search(content.partition(POTENTIAL)[0])):
             self.events.killed.append((number, killed.group(1) or killed.group(2) or "SIGKILL"))
         self.is_inside = any(reader.open or reader.ended or reader.logging for reader in self.readers.values())
 
@@ -304,10 +307,11 @@ class Reading:
         events = self.events
         for rank, reader in self.readers.items() if not events.raised else ():
             line, name = reader.begun
+            line = line or (reader.framed if events.lines - reader.framed <= BEHIND_FRAME else 0)
             if reader.open and line and name.isidentifier():
                 events.raised.append(Raised(line, rank, name, "", reader.frames))
             elif reader.open and line and events.cut is None:
-                events.cut = line
+                events.cut = line, reader.frames
         return events
 
 
@@ -357,6 +361,7 @@ def take_traceback(events: Events, reader: _Traceback, number: int, rank: int | 
         reader.frames[-1].line = int(marked.group(1))
     frame = FRAME.match(text) if "File " in text else BOXED_FRAME.match(text) if reader.open else None
     if frame:
+        reader.begun, reader.framed = reader.begun if reader.open else (0, ""), number
         reader.open, reader.ended = True, None
         file, line, function, *rest = (*frame.groups(), None, None, None)[:6]
         name, place = (file, line) if file else (rest[0] or "", rest[1])

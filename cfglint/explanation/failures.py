@@ -7,7 +7,7 @@ import re
 from itertools import islice, starmap
 
 from cfglint.explanation import failure_parser, unknown_keyword
-from cfglint.explanation.failure_parser import Dead, Events, Raised
+from cfglint.explanation.failure_parser import Dead, Events, Raised, StackFrame
 from cfglint.explanation.known_failures import KnownException, facts, known_exception, known_warning, words_of_warnings
 from cfglint.explanation.log_parser import blocks, pieces
 from cfglint.explanation.predicted import is_about, of_one_framework, rules_of
@@ -80,6 +80,7 @@ SIGN_OF_ERROR = re.compile(
 )
 HEADLINE = re.compile(r"[^:]*\b(?:[Ee]rror|ERROR|[Ff]ailed|[Ee]xception)\b[^:]*: ")
 INSIDE_LINE = re.compile(r"\b((?:\w+\.)*[A-Z]\w*(?:Error|Exception)): (.+)")
+LAUNCHER_FAILED = re.compile(r"\S+ FAILED$")  # the head of torch's summary of dead processes
 QUOTED = "because of the following error (look up to see its traceback):"
 PARSER_EXIT = "SystemExit"  # how argparse ends a program
 UNEXPLAINED = "the log does not show why"
@@ -181,10 +182,17 @@ def in_fragment(lines: Iterable[str]) -> list[Failure]:
 
 
 def beside(found: list[Failure], fragment: list[Failure]) -> list[Failure]:
-    """What the words of a few lines say beside a process whose end they do not explain: only what is known of another line than its own."""
-    if not found or found[0].kind == NOTICE:
+    """What the words of a few lines say where the end of a process does not explain itself; of unknown words, both are told."""
+    if not found or found[0].kind == NOTICE or not fragment:
         return fragment
-    return [each for each in fragment if each.line != found[0].line and (each.rules or each.remedy or each.causes)]
+    first, said = found[0], fragment[0]
+    if said.line == first.line or LAUNCHER_FAILED.search(said.summary):
+        return found
+    if said.rules or said.remedy or said.causes:
+        return fragment
+    first.summary = first.summary.removesuffix(f"; {UNEXPLAINED}")
+    first.details.append(f"line {said.line} says why, perhaps: {said.summary.partition(': ')[2]}")
+    return found
 
 
 def notices(lines: Iterable[str]) -> list[Failure]:
@@ -242,7 +250,10 @@ def cause(events: Events, kind: str = "") -> Failure | None:
         return with_warning(of_exception(explained or following[0], kind, follows=explained is None), events)
     if events.cut is not None and events.asserted is not None:
         return of_exception(Raised(events.asserted[0], None, "Assertion", events.asserted[1], []))
-    return Failure(EXCEPTION, events.cut, CUT, [], UNCUT) if events.cut is not None else None
+    if events.cut is None:
+        return None
+    line, frames = events.cut
+    return Failure(EXCEPTION, line, CUT, [f"it ends {place_of(frames[-1])}"] if frames else [], UNCUT)
 
 
 def is_before(dead: Dead, raised: Raised, events: Events) -> bool:
@@ -391,8 +402,7 @@ def of_exception(raised: Raised, kind: str = "", *, follows: bool = False, is_me
     if raised.frames:
         last = raised.frames[-1]
         condition = f": `{raised.condition}`" if raised.condition else ""
-        where = f"in `{last.function}` ({last.file}:{last.line})" if last.function else f"at {last.file}:{last.line}"
-        details.append(f"raised {where}{condition}")
+        details.append(f"raised {place_of(last)}{condition}")
         stack_frame = next(
             (frame for frame in reversed(raised.frames) if "site-packages" not in frame.file and "dist-packages" not in frame.file), None
         )
@@ -423,6 +433,10 @@ def of_exception(raised: Raised, kind: str = "", *, follows: bool = False, is_me
         raised.rank,
         causes=causes,
     )
+
+
+def place_of(frame: StackFrame) -> str:
+    return f"in `{frame.function}` ({frame.file}:{frame.line})" if frame.function else f"at {frame.file}:{frame.line}"
 
 
 def as_one_line(raised: Raised, kind: str) -> Raised:

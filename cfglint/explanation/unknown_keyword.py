@@ -17,7 +17,7 @@ REFUSED = re.compile(
 IMPORTED = re.compile(
     r"^(?:ImportError: cannot import name '(\w+)' from |ModuleNotFoundError: No module named )'((?:transformers|trl)\b[\w.]*)'"
 )
-UNUSED = re.compile(r"(?:not used by the HfArgumentParser|remaining_argv): \[([^\]]*)")
+UNUSED = re.compile(r"not used by the HfArgumentParser: \[([^\]]*)")
 QUOTED = re.compile(r"'(?:--)?(\w+)'")
 MOST = 3  # keys of which one exception tells
 PARSED = (  # whose parsers refuse keys, with the rule about them
@@ -115,7 +115,8 @@ def of_package(kind: str, code: str, owner: str, name: str) -> Iterator[tuple[st
             until = () if any(not row[UNTIL] for row in rows) else max(row[UNTIL] for row in rows)
             yield OF_TRAINERS, became(name, trainer, own.package, dotted(min(row[SINCE] for row in rows)), dotted(until), new)
     for history in own.histories():
-        for section in [each for each in history.sections_with(name) if " " not in each]:  # those are classes, not scripts
+        sections = [each for each in history.sections_with(name) if " " not in each]  # those are classes, not scripts
+        for section in [each for each in sections if owner or all(history.until(each, name) for each in sections)]:
             if owner.lower() in (section.lower(), f"{section.replace('_', '')}config", ""):
                 entry = schema.load(kind).lookup((name,))
                 new = ".".join(entry.renamed_to or ()) if entry is not None else ""

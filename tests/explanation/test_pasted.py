@@ -535,3 +535,52 @@ def test_an_exception_in_marks_of_markdown_goes_on_in_the_next_line():
     [found] = failures_in(["**ImportError: /a/fused_adam.so: undefined symbol: ", "_ZN3c104cuda9allocatorE**"])
     assert "_ZN3c104cuda9allocatorE" in found.summary
     assert found.remedy
+
+
+def test_the_frames_of_a_traceback_without_its_ends():
+    frames = ['  File "/x/transformers/trainer.py", line 1513, in train\n', "    state = TrainerState.load_from_json(path)\n"]
+    [found] = Log("log.txt", frames).explained().failures
+    assert (found.summary, "trainer.py:1513" in found.details[0]) == ("the traceback ends before its exception", True)
+    assert Log("log.txt", [*frames, *["training goes on\n"] * 5]).explained().failures == []
+
+
+def test_a_variable_that_is_not_set():
+    [found] = failures_in(
+        ["Traceback (most recent call last):", '  File "/usr/lib/python3.11/os.py", line 679, in __getitem__', "KeyError: 'PORT'"]
+    )
+    assert "variable `PORT`" in found.remedy
+    [found] = failures_in(["KeyError: 'LOCAL_RANK'"])
+    assert "export LOCAL_RANK" in found.causes[0]
+
+
+def test_signals_that_ray_only_lists_are_not_known():
+    line = (
+        "The actor is dead because its worker process has died. There are some potential root causes."
+        " (1) The process is killed by SIGKILL by OOM killer. (2) ray stop --force is called."
+    )
+    [found] = Log("log.txt", [f"{line}\n"]).explained().failures
+    assert "was killed" not in found.summary
+    assert "that actor" in found.remedy
+
+
+def test_a_line_before_a_status_may_tell_why():
+    exited = "srun: error: n1: task 0: Exited with exit code 1\n"
+    [found] = Log("log.txt", ["loader: Error: the plan is not of this cluster\n", exited]).explained().failures
+    assert found.summary == "a process ended with exit status 1"
+    assert "loader: Error: the plan is not of this cluster" in found.details[-1]
+
+
+def test_a_progress_bar_is_no_part_of_a_message():
+    [found] = failures_in(["TypeError: f() got an unexpected keyword argument 'scale'", "Steps:   0%|      | 0/800 [00:04<?, ?it/s]"])
+    assert "Steps" not in found.summary
+
+
+def test_arguments_that_swift_refuses_are_no_keys_of_another_framework():
+    [found] = failures_in(["ValueError: remaining_argv: ['--ld_alpha', '0.8']"])
+    assert found.rules == ["SWF001"]
+
+
+def test_a_keyword_that_one_class_still_has_was_not_removed_from_all():
+    [found] = failures_in(["TypeError: __init__() got an unexpected keyword argument 'beta'"])
+    assert "DPOConfig(beta=...)" in found.remedy
+    assert "configuration class" not in found.remedy
