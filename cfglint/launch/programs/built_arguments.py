@@ -360,7 +360,7 @@ def trainer_call(made: MadeCall, program: ProgramFacts) -> TrainerCall:
     fields: tuple[str, ...] = ()
     base = ""  # the class of arguments of transformers that is given, or that the program's own class is derived from
     if isinstance(built, Built) and built.name in ("TrainingArguments", SEQ2SEQ_CLASS):
-        own = built.made_of.line() if built.made_of is not None else []
+        own = built.made_of.line if built.made_of is not None else []
         base = built.name if None not in own else ""
         classes = [cls for cls in own if isinstance(cls, Class)]
         # Others may be given by its own `to_dict`, and by fields that its constructor does not take.

@@ -32,6 +32,7 @@ from cfglint.launch.programs.objects import (
     Named,
     Opaque,
     Partial,
+    Sequence,
     Value,
     same,
     text_of_path,
@@ -205,6 +206,8 @@ class ProgramEvaluation(TrainingLoops):
             return self._run(data, given, named)
         if isinstance(data, Class):
             return self.instance(data, given, named, node)
+        for built in (inner.data for value in (*given, *named.values()) for inner in parts_of(value) if isinstance(inner.data, Built)):
+            built.is_passed = True
         if isinstance(data, External):
             return self.external(data.name, given, named, node)
         if isinstance(data, Method):
@@ -240,7 +243,7 @@ class ProgramEvaluation(TrainingLoops):
         if inside is None or inside.owner is None:
             return unknown()
         owner, value = inside.owner
-        for each in owner.line()[1:]:
+        for each in owner.line[1:]:
             if isinstance(each, Class) and isinstance(each.slots.get(path.attr), Value):
                 function = each.slots[path.attr].data
                 return self.run_function(function.of(value, each), values, named) if isinstance(function, Function) else unknown()
@@ -263,7 +266,7 @@ class ProgramEvaluation(TrainingLoops):
     # -- objects of classes
 
     def instance(self, made_of: Class, given: Given, named: Named, node: ast.AST) -> Value:
-        line = made_of.line()
+        line = made_of.line
         base = next((each.name for each in line if isinstance(each, External)), "")
         own = self.of_class(made_of, "__init__", unknown())
         if base in training_loops.LOADERS and own is None:
@@ -357,11 +360,13 @@ class ProgramEvaluation(TrainingLoops):
             if "args" in named:
                 opaque.slots["args"] = named["args"]
             if last.endswith("Trainer"):
-                call = self.record(self.trainers, last, given, named, node, "" if made_of is not None and None in made_of.line() else name)
+                call = self.record(self.trainers, last, given, named, node, "" if made_of is not None and None in made_of.line else name)
                 if call is not None:
                     arguments = named.get("args") or next(iter(given[1:]), NONE)
+                    for each in (arguments, *arguments.objects):
+                        if isinstance(each.data, Built):
+                            each.data.is_given = True
                     if isinstance(arguments.data, Built):
-                        arguments.data.is_given = True
                         opaque.slots["args"] = arguments
                     call.results.append(opaque)
             return Value(opaque)
@@ -371,6 +376,7 @@ class ProgramEvaluation(TrainingLoops):
         if call is not None:
             call.made_of = made_of
         built = Value(Built(last, fields, made_of, call))
+        built.data.slots.update({OPEN: True} if name in self.patched else {})
         self.post_init(made_of, built)
         return built
 
@@ -408,6 +414,13 @@ class ProgramEvaluation(TrainingLoops):
         return spread[0].value if spread else call
 
 
+def parts_of(value: Value) -> list[Value]:
+    """A value, what it may be, and the members of a container."""
+    data = value.data
+    members = data.items.values() if isinstance(data, Mapping) else data.items if isinstance(data, Sequence) else ()
+    return [value, *value.objects, *members]
+
+
 def imports_only(node: ast.stmt, packages: tuple[str, ...]) -> bool:
     if isinstance(node, ast.ImportFrom):
         return not node.level and (node.module or "").partition(".")[0] in packages
@@ -420,7 +433,7 @@ def is_framework(name: str) -> bool:
 
 def field_names(made_of: Class) -> list[str]:
     found: dict[str, None] = {}
-    for each in reversed(made_of.line()):
+    for each in reversed(made_of.line):
         if isinstance(each, Class):
             found.update((name, None) for name, line in annotated(each.node) if "ClassVar" not in ast.dump(line.annotation))
     return list(found)

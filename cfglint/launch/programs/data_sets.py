@@ -171,7 +171,7 @@ def recipe_of(value: Value) -> DataRecipe | None:
     if not isinstance(data, Instance) or data.made_of is None:
         return None
     # An object whose class has `def __len__(self): return len(self.rows)`.
-    classes = (cls for cls in data.made_of.line() if isinstance(cls, Class))
+    classes = (cls for cls in data.made_of.line if isinstance(cls, Class))
     method = next((cls.slots["__len__"].data for cls in classes if isinstance(cls.slots.get("__len__"), Value)), None)
     body = getattr(method.node, "body", None) if isinstance(method, Function) else None
     last = body[-1].value if isinstance(body, list) and isinstance(body[-1], ast.Return) else None

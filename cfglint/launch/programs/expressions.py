@@ -69,7 +69,9 @@ ORDERED: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
 }
 EXPRESSIONS = {each: f"_{each.__name__.lower()}" for each in ast.expr.__subclasses__()}  # the methods that evaluate the others
 TYPES = frozenset(f"builtins.{name}" for name in ("int", "float", "str", "bool", "list", "dict", "tuple", "set"))
-ALWAYS_TRUE = (Function, Class, ModuleObject, Instance, External, FilePath, OpenFile, Built)
+MAKING = ("__init__", "__post_init__")  # of a package's class
+SETTER = "setter"  # of a property
+ALWAYS_TRUE = (Function, Class, ModuleObject, External, FilePath, OpenFile, Built)
 
 
 class Expressions:
@@ -78,6 +80,7 @@ class Expressions:
     run_function: Callable[[Function, Given, Named], Value]
     global_name: Callable[[str, Frame], Value | None]  # of a module that does not assign it
     of_package: Callable[[str], Value]
+    patched: set[str]
     variable: Callable[[Value], Value]  # of the environment
     alternatives: Callable[[ast.AST, list[Callable[[], Value]]], list[Value]]  # of expressions of which only one is evaluated
 
@@ -151,7 +154,7 @@ class Expressions:
             case ast.BinOp():
                 value = self.operated(node.op, self.evaluate(node.left, frame), self.evaluate(node.right, frame))
             case ast.Lambda():
-                value = Value(Function(node, frame))
+                value = Value(self.function(node, frame))
             case ast.Await():
                 value = self.evaluate(node.value, frame)
             case ast.NamedExpr():
@@ -172,10 +175,19 @@ class Expressions:
         inside: Frame | None = frame
         while inside is not None:
             value: Value | None = inside.slots.get(name)
-            if value is not None:
+            if value is not None and (inside is frame or not inside.is_class):
                 return value
             inside = inside.closure
         return self.global_name(name, frame)
+
+    def function(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, frame: Frame) -> Function:
+        """A function with the values that its defaults have where it is defined."""
+        made, arguments = Function(node, frame), node.args
+        positional = [*arguments.posonlyargs, *arguments.args]
+        pairs = list(zip(positional[len(positional) - len(arguments.defaults) :], arguments.defaults, strict=True))
+        pairs += [(name, default) for name, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if default is not None]
+        made.defaults = {name.arg: self.evaluate(default, frame) for name, default in pairs}
+        return made
 
     def attribute(self, owner: Value, name: str) -> Value:
         data = owner.data
@@ -222,7 +234,7 @@ class Expressions:
         return inherited if inherited is not None and isinstance(inherited.data, Function) else unknown()
 
     def of_class(self, made_of: Class, name: str, owner: Value | None) -> Value | None:
-        for each in made_of.line():
+        for each in made_of.line:
             if not isinstance(each, Class):
                 return None
             slot = each.slots.get(name)
@@ -357,6 +369,10 @@ class Expressions:
             return bool(data)
         if isinstance(data, ALWAYS_TRUE):
             return True
+        if isinstance(data, Instance):
+            asked = (self.own_method(value, name) for name in ("__bool__", "__len__"))
+            method = next(filter(None, asked), None)
+            return self.truth(self.run_function(method, [], {})) if method is not None else True
         if isinstance(data, (Mapping, Sequence)):
             parts = data.items.values() if isinstance(data, Mapping) else data.items
             if not all(part.may_be_absent for part in parts):
@@ -641,8 +657,26 @@ class Expressions:
                 return [*items[:starred], unknown(), *items[len(items) - behind :]]
         return [unknown_from(value) for _ in targets]
 
+    def own_method(self, owner: Value, name: str) -> Function | None:
+        """A method that the program itself defines for an object of one of its classes."""
+        made_of = owner.data.made_of if isinstance(owner.data, Instance) else None
+        method = self.of_class(made_of, name, owner) if made_of is not None else None
+        return method.data if method is not None and isinstance(method.data, Function) else None
+
     def set_attribute(self, owner: Value, name: str, value: Value) -> None:
         data = owner.data
+        if isinstance(data, External) and name in MAKING:
+            self.patched.add(data.name)
+        made_of = data.made_of if isinstance(data, (Instance, Built)) else None
+        for each in made_of.line if made_of is not None else ():
+            slot = each.slots.get(name) if isinstance(each, Class) else None
+            if isinstance(slot, Value):
+                setters = slot.data.marks.get(SETTER, []) if isinstance(slot.data, Function) else []
+                for [setter], _ in setters:
+                    self.run_function(setter.data.of(owner, each), [value], {})
+                if setters:
+                    return
+                break
         if isinstance(data, ModuleObject):
             self.write(data.frame.slots, name, value)
         elif isinstance(data, (Instance, Built, Opaque, Class)) or (isinstance(data, Mapping) and data.by_attribute):

@@ -35,6 +35,7 @@ from cfglint.launch.programs.branches import (
     stores_below,
 )
 from cfglint.launch.programs.context import Context
+from cfglint.launch.programs.expressions import SETTER
 from cfglint.launch.programs.modules import FRAMEWORKS, UNSLOTH, External, Modules, ProgramModule, external, imported
 from cfglint.launch.programs.objects import (
     ABSENT,
@@ -46,7 +47,9 @@ from cfglint.launch.programs.objects import (
     Frame,
     Function,
     Given,
+    Instance,
     Mapping,
+    Marks,
     Method,
     ModuleObject,
     Named,
@@ -118,6 +121,7 @@ class Interpreter(Branches):
         self.argv: Value | None = None
         self.parsers: dict[ast.AST, list[Any]] = {}  # of the launch line, by the calls that make them
         self.filled: list[Any] = []  # the arguments that parsers of classes fill
+        self.patched: set[str] = set()  # the classes of packages whose making the program replaces
         self.commands: tuple[str, ...] = ()  # the subcommands of a parser, if the line names none of them
 
     # -- the call that is evaluated
@@ -280,6 +284,12 @@ class Interpreter(Branches):
         for target in node.targets:
             if isinstance(target, ast.Name) and target.id in frame.slots:
                 self.remove(frame.slots, target.id)
+            elif isinstance(target, ast.Attribute):
+                owner = self.evaluate(target.value, frame)
+                if isinstance(owner.data, Instance) and target.attr in owner.data.slots:
+                    self.remove(owner.data.slots, target.attr)
+                else:
+                    self.opened(owner)
             elif isinstance(target, ast.Subscript):
                 owner, key = self.evaluate(target.value, frame), self.evaluate(target.slice, frame)
                 if isinstance(owner.data, Mapping) and key.is_plain and key.data in owner.data.slots:
@@ -347,12 +357,18 @@ class Interpreter(Branches):
 
     def _do_with(self, node: ast.With | ast.AsyncWith, frame: Frame) -> None:
         entered: list[Value] = []
+        exits: list[Function] = []
         for item in node.items:
-            entered.append(self.evaluate(item.context_expr, frame))
+            value = self.evaluate(item.context_expr, frame)
+            enter, leave = self.own_method(value, "__enter__"), self.own_method(value, "__exit__")
+            entered.append(self.run_function(enter, [], {}) if enter is not None else value)
+            exits += [leave] if leave is not None else []
             if item.optional_vars is not None:
                 self.assign(item.optional_vars, entered[-1], frame)
         self._entered(node, entered, frame)
         self.block(node.body, frame)
+        for leave in reversed(exits):
+            self.run_function(leave, [NONE, NONE, NONE], {})
 
     _do_asyncwith = _do_with
 
@@ -540,24 +556,26 @@ class Interpreter(Branches):
                     self.bind(name, names[name], frame)
 
     def _do_functiondef(self, node: ast.FunctionDef | ast.AsyncFunctionDef, frame: Frame) -> None:
-        """Bind a function with its decorators: those of libraries are noted, those of the program are called."""
-        function, arguments = Function(node, frame), node.args
-        positional = [*arguments.posonlyargs, *arguments.args]
-        pairs = list(zip(positional[len(positional) - len(arguments.defaults) :], arguments.defaults, strict=True))
-        pairs += [(name, default) for name, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if default is not None]
-        function.defaults = {name.arg: self.evaluate(default, frame) for name, default in pairs}
-        value = Value(function)
+        function = self.function(node, frame)
+        read = frame.slots[node.name].data if node.name in frame.slots else None
+        if isinstance(read, Function) and any(isinstance(each, ast.Attribute) and each.attr == SETTER for each in node.decorator_list):
+            read.marks[SETTER] = [([Value(function)], {})]
+            return
+        self.bind(node.name, self._decorated(node, Value(function), function.marks, frame), frame)
+
+    def _decorated(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, value: Value, marks: Marks, frame: Frame) -> Value:
+        """What a function or class is with its decorators: those of libraries are noted, those of the program are called."""
         for decorator in reversed(node.decorator_list):
             call = decorator if isinstance(decorator, ast.Call) else None
             made = self.evaluate(call.func if call is not None else decorator, frame)
             name, is_own = self.name_of(made), isinstance(made.data, Function)
             values, named = self.given(call, frame) if call is not None and (name or is_own) else ([], {})
             if name:
-                function.marks.setdefault(name.removeprefix("builtins."), []).append((values, named))
+                marks.setdefault(name.removeprefix("builtins."), []).append((values, named))
             elif is_own:
                 made = self.called(made, values, named, decorator) if call is not None else made
                 value = self.called(made, [value], {}, decorator) if made.known else made
-        self.bind(node.name, value, frame)
+        return value
 
     _do_asyncfunctiondef = _do_functiondef
 
@@ -594,10 +612,11 @@ class Interpreter(Branches):
     def _do_classdef(self, node: ast.ClassDef, frame: Frame) -> None:
         made = Class(node, frame, [self.evaluate(base, frame) for base in node.bases])
         inside = Frame(frame.module, frame)
-        inside.slots = made.slots
+        inside.slots, inside.is_class = made.slots, True
         with contextlib.suppress(Signal):
             self.block(node.body, inside)
-        self.bind(node.name, Value(made), frame)
+        decorated = self._decorated(node, Value(made), {}, frame)
+        self.bind(node.name, decorated if isinstance(decorated.data, (Class, Function)) else Value(made), frame)  # most return the class
 
     # -- functions
 

@@ -447,7 +447,7 @@ def of_dataclasses(run: Interpreter, name: str, given: Given, named: Named) -> V
         return Value(External(first.name + PARAMETERS[1]))
     if name == "fields" and made_of is not None:
         fields: dict[str, Value] = {}  # each with `name`, `type` and `default`
-        for cls in reversed(made_of.line()):
+        for cls in reversed(made_of.line):
             if not isinstance(cls, Class):
                 return unknown(Reason("program", f"the fields of `{made_of.node.name}`"))
             as_text = cls.frame.module.imports.get("annotations") == "__future__.annotations"

@@ -529,7 +529,7 @@ def made_by(
         return unknown()
     named: Named = {}
     scope = Scope(run.modules, data.frame.module, data.frame.module.tree)
-    lines = {name: line for each in reversed(data.line()) if isinstance(each, Class) for name, line in annotated(each.node)}
+    lines = {name: line for each in reversed(data.line) if isinstance(each, Class) for name, line in annotated(each.node)}
     for name, line in lines.items():
         value = field_value(run, data, name, line, scope, words)
         if value is None and name in file:
@@ -540,7 +540,7 @@ def made_by(
             named[name] = value
         elif is_open:
             named[name] = unknown(of_line(name))
-    base = next((each.name.rpartition(".")[2] for each in data.line() if isinstance(each, External)), "")
+    base = next((each.name.rpartition(".")[2] for each in data.line if isinstance(each, External)), "")
     if kind_of_class(base):
         built = framework_object(base, words, is_open, file, data)
         built.arguments.update(named)

@@ -269,7 +269,7 @@ def set_of(items: Iterable[Value], is_open: bool = False) -> Sequence:
 class Frame(Container):
     """The names of a function call, of a class body or of a module. `returned` are the possible results of the call."""
 
-    __slots__ = ("closure", "globals", "module", "owner", "returned")
+    __slots__ = ("closure", "globals", "is_class", "module", "owner", "returned")
 
     def __init__(self, module: ProgramModule, closure: Frame | None = None) -> None:
         super().__init__()
@@ -277,6 +277,7 @@ class Frame(Container):
         self.globals: set[str] = set()
         self.returned: list[Value] = []
         self.owner: tuple[Class, Value] | None = None  # the class of a method, and its object
+        self.is_class = False  # whose names the functions in it do not see
 
     @property
     def top(self) -> Frame:
@@ -284,6 +285,9 @@ class Frame(Container):
         while frame.closure is not None:
             frame = frame.closure
         return frame
+
+
+Marks = dict[str, list[tuple[list[Value], dict[Any, Value]]]]
 
 
 class Function(Record):
@@ -294,7 +298,7 @@ class Function(Record):
     bound: Value | None = None
     owner: Class | None = None
     defaults: dict[str, Value] = {}
-    marks: dict[str, list[tuple[list[Value], dict[Any, Value]]]] = {}
+    marks: Marks = {}
 
     def of(self, value: Value, owner: Class) -> Function:
         return changed(self, bound=value, owner=owner)
@@ -303,18 +307,28 @@ class Function(Record):
 class Class(Container):
     """A class of the program; `bases` are its base classes."""
 
-    __slots__ = ("bases", "frame", "node")
+    __slots__ = ("frame", "line", "node")
 
     def __init__(self, node: ast.ClassDef, frame: Frame, bases: list[Value]) -> None:
         super().__init__()
-        self.node, self.frame, self.bases = node, frame, bases
+        self.node, self.frame = node, frame
+        self.line = self._line([base.data for base in bases])
 
-    def line(self) -> list[Class | External | None]:
+    def _line(self, bases: list[Any]) -> list[Class | External | None]:
+        """The class and its bases in the order in which an attribute is looked for (C3); None for an unknown one."""
+        lines = [[*base.line] if isinstance(base, Class) else [base if isinstance(base, External) else None] for base in bases]
+        lines.append([line[0] for line in lines])
         found: list[Class | External | None] = [self]
-        for base in self.bases:
-            content = base.data
-            found.extend(content.line() if isinstance(content, Class) else [content if isinstance(content, External) else None])
+        while lines := [line for line in lines if line]:
+            heads = (line[0] for line in lines if not any(is_one(line[0], later) for other in lines for later in other[1:]))
+            head = next(heads, lines[0][0])
+            found.append(head)
+            lines = [line[1:] if is_one(line[0], head) else line for line in lines]
         return found
+
+
+def is_one(one: Class | External | None, other: Class | External | None) -> bool:
+    return one is other or (isinstance(one, External) and isinstance(other, External) and one.name == other.name)
 
 
 class Instance(Container):
@@ -394,16 +408,17 @@ MADE_OF_THEM = frozenset(("deepspeed_plugin", "fsdp_plugin_args", "hf_deepspeed_
 class Built(Container):
     """An object of a framework's class of arguments: its slots are the fields that the code sets after it was made.
 
-    `call` is the `MadeCall` that made it, or what it is a copy of; `filling` how a parser did. `is_given`: a trainer gets it. `trained` are
+    `call` is the `MadeCall` that made it, or what it is a copy of; `filling` how a parser did. `is_given`: a trainer gets it,
+    `is_passed`: so does code outside of the program. `trained` are
     the slots that it has where trainers are trained; those of which have several values are unknown. `initial` are those of its making.
     """
 
-    __slots__ = ("arguments", "call", "filling", "initial", "is_given", "made_of", "name", "trained")
+    __slots__ = ("arguments", "call", "filling", "initial", "is_given", "is_passed", "made_of", "name", "trained")
 
     def __init__(self, name: str, arguments: dict[str, Value], made_of: Class | None = None, call: Any = None) -> None:
         super().__init__()
         self.name, self.arguments, self.made_of = name, arguments, made_of
-        self.call, self.is_given = call, False
+        self.call, self.is_given, self.is_passed = call, False, False
         self.filling: Filling | None = None
         self.trained: dict[Any, Any] | None = None
         self.initial: dict[Any, Any] = {}

@@ -9,7 +9,7 @@ from cfglint.launch.programs.calls import MadeCall, ProgramEvaluation
 from cfglint.launch.programs.context import Context, Watched
 from cfglint.launch.programs.line_parsers import LineParser
 from cfglint.launch.programs.modules import Modules, ProgramModule
-from cfglint.launch.programs.objects import SharedChanged
+from cfglint.launch.programs.objects import Built, SharedChanged
 from cfglint.launch.programs.scopes import FUNCTIONS, BuiltCall, Scope
 from cfglint.launch.programs.shared_modules import SHARED
 from cfglint.source.annotations import Callable, Sequence
@@ -151,6 +151,9 @@ def groups(calls: Sequence[BuiltCall], evaluated: Evaluated) -> list[list[int]]:
     """
     every = range(len(calls))
     reached = [place for place in every if calls[place].call in evaluated.made] if evaluated.complete else []
+    made = {place: [each for each in evaluated.made[calls[place].call].results if isinstance(each, Built)] for place in reached}
+    if any(each.is_given for results in made.values() for each in results):  # one that no trainer or other code gets is none of a run
+        reached = [place for place, results in made.items() if any(each.is_given or each.is_passed or each.is_open for each in results)]
     sides = {place: branches(calls[place]) for place in reached or every}
     found: list[list[int]] = []
     for place, own in sides.items():  # one excludes another in a different branch of one condition

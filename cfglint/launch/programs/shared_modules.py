@@ -151,7 +151,7 @@ def is_shareable(content: object, seen: dict[int, Slots]) -> bool:
         seen[id(content.slots)] = content.slots
         parts = [*content.slots.values()]
         if isinstance(content, Class):
-            parts += [*content.bases, *around(content.frame)]
+            parts += [*content.line, *around(content.frame)]
         elif isinstance(content, Frame):
             parts += around(content.closure)
         elif isinstance(content, Instance) and content.made_of is not None:

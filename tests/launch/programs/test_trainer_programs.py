@@ -339,3 +339,33 @@ def test_a_file_that_the_program_may_write_is_not_missing(tmp_path, monkeypatch,
     )
     main(["check", "train.py", "--format", "json"])
     assert [each["code"] for each in json.loads(capsys.readouterr().out)["diagnostics"]] == codes
+
+
+BUILT = "from transformers import Trainer, TrainingArguments\n"
+SCALED = BUILT + "first = TrainingArguments('o', per_device_train_batch_size=2)\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "batches"),
+    [
+        ("settings = {**first.to_dict()}\nTrainer(model=None, args=TrainingArguments('o', per_device_train_batch_size=3)).train()\n", [3]),
+        ("unknown(first)\nTrainer(model=None, args=TrainingArguments('o', per_device_train_batch_size=3)).train()\n", [2, 3]),
+        ("other = TrainingArguments('o')\nTrainer(model=None, args=first if unknown() else other).train()\n", [2, 8]),
+        ("other = TrainingArguments('o')\n", [2, 8]),  # what trains is not seen
+    ],
+)
+def test_arguments_that_no_trainer_gets_are_no_run(tmp_path, monkeypatch, capsys, code, batches):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text(SCALED + code)
+    main(["check", "train.py", "--gpus", "2", "--format", "json"])
+    runs = json.loads(capsys.readouterr().out)["runs"]
+    assert [run["resolved"]["micro_batch"] for run in runs] == batches
+
+
+def test_a_program_that_replaces_the_making_of_the_arguments_may_set_each(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    own = "def made(self, *given, **named):\n    pass\nTrainingArguments.__init__ = made\n"
+    (tmp_path / "train.py").write_text(BUILT + own + SCALED.removeprefix(BUILT) + "Trainer(model=None, args=first).train()\n")
+    main(["check", "train.py", "--gpus", "2", "--format", "json"])
+    [run] = json.loads(capsys.readouterr().out)["runs"]
+    assert (run["read"], run["resolved"]["global_batch"]) == (False, None)
