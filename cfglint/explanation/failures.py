@@ -34,8 +34,10 @@ FOLLOWING = re.compile(
     r"|ray\.exceptions\.(?:OutOfMemory|ActorDied|RayActor|WorkerCrashed)Error"
     r"|^RuntimeError: Step \d exited with non-zero status|DistStoreError|NCCL|Connection (?:reset|closed|refused)|Broken pipe|RayTaskError"
     r"|^KeyboardInterrupt|process \d+ terminated with exit code"
-    r"|^SystemExit: 1$|Socket Timeout|store->get|: Caught \w+ in (?:replica|DataLoader worker|pin memory)"
+    r"|^SystemExit: 1$|Socket Timeout|store->get|DataLoader worker .* exited unexpectedly"
+    r"|: Caught \w+ in (?:replica|DataLoader worker|pin memory)"
 )
+SUMMARY = re.compile(r"ChildFailedError$")  # torch's summary of dead processes
 # Exceptions that say no more than that another one, which may come after them, ended something.
 WRAPPING = re.compile(r"DatasetGenerationError|failed in the TorchScript interpreter")
 SENTENCE = re.compile(r"[^\W\d_]{2,}\W+[^\W\d_]{2,}")  # two words, which a line of signs or numbers does not have
@@ -242,7 +244,7 @@ def cause(events: Events, kind: str = "") -> Failure | None:
         return Failure(REFUSED, line, f"the job waits ({text}): {why['says']}", [], why["help"]) if why is not None else None
     if events.cancelled is not None and not follows_from(events.cancelled, events.dead):
         return of_slurm(*events.cancelled)
-    if ends and (any(dead.code < 0 for dead in ends) or not events.raised):
+    if ends and (any(dead.code < 0 for dead in ends) or all(SUMMARY.search(raised.name) for raised in events.raised)):
         return of_exit(min(ends, key=lambda dead: dead.code == -SIGTERM))
     following = [each for each in events.raised if not LEAST_SCALE.search(each.text)]
     if following:

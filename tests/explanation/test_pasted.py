@@ -584,3 +584,24 @@ def test_a_keyword_that_one_class_still_has_was_not_removed_from_all():
     [found] = failures_in(["TypeError: __init__() got an unexpected keyword argument 'beta'"])
     assert "DPOConfig(beta=...)" in found.remedy
     assert "configuration class" not in found.remedy
+
+
+def test_a_kill_that_slurm_reports_later_explains_a_worker_that_exited():
+    lines = [
+        "RuntimeError: DataLoader worker (pid(s) 21) exited unexpectedly",
+        "slurmstepd: error: Detected 1 oom-kill event(s) in StepId=1.batch.",
+    ]
+    [found] = failures_in(lines)
+    assert found.kind == "killed"
+    assert "dataloader_num_workers" in failures_in(lines[:1])[0].remedy
+
+
+def test_the_summary_of_torch_names_the_rank_and_its_status():
+    lines = [
+        "torch.distributed.elastic.multiprocessing.errors.ChildFailedError:",
+        "  rank      : 3 (local_rank: 3)",
+        "  exitcode  : 1 (pid: 21)",
+    ]
+    [found] = Log("log.txt", [f"{line}\n" for line in lines]).explained().failures
+    assert found.summary.startswith("rank 3 ended with exit status 1")
+    assert "--log_dir" in found.remedy
