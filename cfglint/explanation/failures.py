@@ -183,12 +183,17 @@ def in_fragment(lines: Iterable[str]) -> list[Failure]:
     return [Failure(EXCEPTION, unknown[0], f"as the message of an exception: {shortened(unknown[1])}", [NOT_PREDICTED])] if unknown else []
 
 
+def is_unexplained(found: Failure) -> bool:
+    """Whether a failure says no more than that something ended."""
+    return UNEXPLAINED in found.summary or found.summary == CUT
+
+
 def beside(found: list[Failure], fragment: list[Failure]) -> list[Failure]:
     """What the words of a few lines say where the end of a process does not explain itself; of unknown words, both are told."""
     if not found or found[0].kind == NOTICE or not fragment:
         return fragment
     first, said = found[0], fragment[0]
-    if said.line == first.line or LAUNCHER_FAILED.search(said.summary):
+    if said.line == first.line or LAUNCHER_FAILED.search(said.summary) or (first.summary == CUT and said.line > first.line):
         return found
     if said.rules or said.remedy or said.causes:
         return fragment
@@ -477,7 +482,7 @@ def rules_of_raised(raised: Raised, kind: str) -> list[str]:
     known = known_exception(raised.text)
     doubtful = []
     if known is not None:
-        doubtful = rules if known.is_general else of_one_framework(rules) if known.remedy else []
+        doubtful = rules if known.is_general else of_one_framework(rules)
     return [code for code in rules if code not in doubtful or is_about(code, paths, kind)]
 
 

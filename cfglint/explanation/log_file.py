@@ -91,7 +91,7 @@ class Log:
             how = "of the whole run" if speed.is_whole else f"over {counted(speed.steps, 'step')}"
             banners[-1].details.append(("speed", speed.text, how))
         found = failures.of_events(self.events, kind)
-        if not banners and (not found or found[0].kind == failures.NOTICE or failures.UNEXPLAINED in found[0].summary):
+        if not banners and (not found or found[0].kind == failures.NOTICE or failures.is_unexplained(found[0])):
             found = failures.beside(found, failures.in_fragment(self.lines())) or found or failures.notices(self.lines())
         return ExplainedLog(banners, found)
 

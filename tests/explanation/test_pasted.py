@@ -605,3 +605,30 @@ def test_the_summary_of_torch_names_the_rank_and_its_status():
     [found] = Log("log.txt", [f"{line}\n" for line in lines]).explained().failures
     assert found.summary.startswith("rank 3 ended with exit status 1")
     assert "--log_dir" in found.remedy
+
+
+@each_case(
+    ("file", "line", "said"),
+    [
+        ("peft/tuners/tuners_utils.py", "KeyError: 'reward'", "adapter"),
+        ("accelerate/commands/config/config_args.py", "TypeError: __init__() got an unexpected keyword argument 'debugged'", "`debugged`"),
+    ],
+)
+def test_the_code_that_raised_tells_what_a_name_is(file, line, said):
+    [found] = failures_in(["Traceback (most recent call last):", f'  File "/x/site-packages/{file}", line 9, in f', line])
+    assert said in f"{found.remedy} {found.causes}"
+
+
+def test_a_line_before_a_cut_traceback_may_tell_why():
+    lines = [
+        "CUDA Setup failed despite GPU being available.\n",
+        "Traceback (most recent call last):\n",
+        '  File "/x/main.py", line 9, in f\n',
+    ]
+    [found] = Log("log.txt", lines).explained().failures
+    assert "bitsandbytes" in found.remedy
+
+
+def test_a_message_of_megatron_names_no_rule_of_one_framework_that_uses_it():
+    [found] = failures_in(["RuntimeError: decoder world_size (4) is not divisible by expert_tensor_model_pipeline_parallel size (8)"])
+    assert (found.rules, bool(found.causes)) == ([], True)
