@@ -127,8 +127,8 @@ KILLED = re.compile(
     r"|killed due to (?:memory pressure|the node running low on memory)|Exceeded job memory limit"
 )
 REFUSED_JOB = re.compile(
-    r"^(?:sbatch|srun|salloc|slurmstepd(?=.*execve)): error: (?:.*(?:job submission failed|Unable to [a-z ]*?)[^:]*: )?"
-    r"(?!Unable|.*: tasks? \d|Node failure)(.+)$"
+    r"^(?:sbatch|srun|salloc|slurmstepd(?=.*execve)): error: (?:.*(?:job submission failed|Unable to (?!create step)[a-z ]*?)[^:]*: )?"
+    r"(?!Unable(?! to create step)|.*: tasks? \d|Node failure)(.+)$"
 )
 NODE_FAILED = "srun: error: Node failure on "
 PENDING = re.compile(r" (?:PD|PENDING) .*\(([A-Za-z][\w ,:]*)\)\s*$")
