@@ -228,6 +228,8 @@ class Expressions:
             mapping = Mapping()
             mapping.slots = data.slots
             return Value(mapping)
+        if name == "__class__" and data.made_of is not None:
+            return Value(data.made_of)
         if data.made_of is not None and not data.is_open:
             return self.of_class(data.made_of, name, owner) or unknown()
         inherited = self.of_class(data.made_of, name, owner) if data.made_of is not None else None
@@ -330,7 +332,9 @@ class Expressions:
         if count is not None:
             return count
         if isinstance(one, Mapping) and isinstance(other, Mapping) and isinstance(operation, ast.BitOr):
-            return Value(Mapping({**one.slots, **other.slots}))
+            both = Mapping({**one.slots})
+            self.update(both, right)
+            return Value(both)
         return computed(calculated(operation, one, other), left, right)
 
     def _unaryop(self, node: ast.UnaryOp, frame: Frame) -> Value:
@@ -485,6 +489,8 @@ class Expressions:
                 self.write(mapping.slots, key, unknown())
             self.write(mapping.slots, OPEN, True)
             return
+        for key in mapping.items if other.is_open else ():  # it may have any of them
+            self.write(mapping.slots, key, unknown())
         for key, value in list(other.slots.items()):
             self.write(mapping.slots, key, self.interpolated(value, other) if isinstance(value, Value) else value)
 

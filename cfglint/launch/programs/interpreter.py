@@ -154,6 +154,8 @@ class Interpreter(Branches):
         slot, outside = self.environment.slots.get(name.data), self.context.variable(name.data)
         if isinstance(slot, Value):
             return slot
+        if self.environment.is_open:
+            return unknown(Reason("environment", f"the variable `{name.data}`", "the program may set it"))
         if outside is not None:
             return Value(outside)
         if name.data in ("WORLD_SIZE", "LOCAL_WORLD_SIZE") and self.context.gpus is not None:

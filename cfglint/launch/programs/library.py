@@ -108,6 +108,10 @@ def external(run: Interpreter, name: str, given: Given, named: Named) -> Value:
         return of_path(run, last, given)
     if name in ("os.getenv", "os.environ.get", "os.environ.setdefault"):
         return run.variable(given[0] if given else NONE)
+    if name == "os.environ.update":
+        for each in (*given, Value(Mapping(slots_of(named)))):
+            run.update(run.environment, each)
+        return NONE
     if name in WORLD:
         return Value(run.context.gpus) if run.context.gpus is not None else unknown(GPUS)
     if name in TRUE_HERE or name in FALSE_HERE:
@@ -160,7 +164,7 @@ def builtin(run: Interpreter, name: str, given: Given, named: Named) -> Value:
     if counted is not None:
         return counted
     if name in NUMBERS:
-        return converted(run, name, given)
+        return converted(run, name, given) if not named else unknown_from(*given)
     if name == "open":
         return Value(OpenFile(first))
     if name in ("dict", "list", "tuple", "set", "sorted", "reversed"):
@@ -185,8 +189,8 @@ def builtin(run: Interpreter, name: str, given: Given, named: Named) -> Value:
         return of_type(given)
     if name in ("getattr", "hasattr", "setattr", "delattr"):
         return of_attribute(run, name, given)
-    if name == "vars" and isinstance(first.data, Instance):
-        return run.attribute(first, "__dict__")
+    if name in ("vars", "type") and isinstance(first.data, Instance) and len(given) == 1:
+        return run.attribute(first, "__dict__" if name == "vars" else "__class__")
     if name in ("globals", "locals"):
         frame = run.here_frame()
         return Value(Mapping(frame.top.slots if name == "globals" else {**frame.slots}))
@@ -253,7 +257,7 @@ def container(run: Interpreter, name: str, given: Given, named: Named) -> Value:
                     mapping.slots[key.data] = value
                 else:
                     mapping.slots[OPEN] = True
-        mapping.slots.update(slots_of(named))
+        run.update(mapping, Value(Mapping(slots_of(named))))
         return Value(mapping)
     items = run.iterated(given[0]) if given else []
     if given and are_parameters(given[0]):
@@ -352,7 +356,11 @@ def of_attribute(run: Interpreter, name: str, given: Given) -> Value:
     if name == "delattr" or not isinstance(data, (Instance, Built)):
         return run.attribute(owner, key) if name == "getattr" and isinstance(data, (External, Mapping)) else unknown()
     made_of = data.made_of
-    if key in data.slots or (isinstance(data, Instance) and made_of is not None and run.of_class(made_of, key, owner) is not None):
+    if (
+        key in data.slots
+        or (isinstance(data, Built) and key in data.arguments)
+        or (isinstance(data, Instance) and made_of is not None and run.of_class(made_of, key, owner) is not None)
+    ):
         value = run.attribute(owner, key)
         return value if name == "getattr" else unknown() if value.may_be_absent else Value(True)
     if isinstance(data, Built) or data.is_open:
@@ -485,7 +493,7 @@ def method(run: Interpreter, found: Method, given: Given, named: Named) -> Value
         written = found.owner.written
         if written is not None and (name == "splitlines" or (name == "split" and given and given[0].data == "\n")):
             return Value(OpenFile(Value(PROJECT + written.file.path)))
-        return of_string(run, data, name, given)
+        return of_string(run, data, name, given, named)
     if isinstance(data, Mapping):
         return of_mapping(run, data, name, given, named)
     if isinstance(data, Sequence):
@@ -528,14 +536,15 @@ def method(run: Interpreter, found: Method, given: Given, named: Named) -> Value
     return unknown(Reason("program", f"`{name}()`", "it is outside of the program"))
 
 
-def of_string(run: Interpreter, text: str, name: str, given: Given) -> Value:
+def of_string(run: Interpreter, text: str, name: str, given: Given, named: Named) -> Value:
     if name == "join" and given:
         items = run.iterated(given[0])
         texts = [item.data for item in items] if items is not None else [None]
         strings = [each for each in texts if isinstance(each, str)]
         return short(text.join(strings)) if len(strings) == len(texts) else unknown()
     contents = [plain(value) for value in given]
-    if name not in STRING_METHODS or any(isinstance(content, Unknown) for content in contents) or len(text) > LONGEST:
+    words = {str(word): plain(value) for word, value in named.items()}
+    if name not in STRING_METHODS or any(isinstance(content, Unknown) for content in (*contents, *words.values())) or len(text) > LONGEST:
         return unknown()
     if (name == "format" and is_wide(text)) or (
         name == "replace" and len(text) * max((len(str(content)) for content in contents), default=0) > LARGEST_COPY
@@ -544,7 +553,7 @@ def of_string(run: Interpreter, text: str, name: str, given: Given) -> Value:
     if name == "zfill" and not (contents and isinstance(contents[0], int) and contents[0] < 100):
         return unknown()
     try:
-        result = getattr(text, name)(*contents)
+        result = getattr(text, name)(*contents, **words)
     except (TypeError, ValueError, IndexError, KeyError, AttributeError):
         return unknown()
     return wrapped(result) if len(str(result)) < LONGEST else unknown()
@@ -567,8 +576,7 @@ def of_mapping(run: Interpreter, data: Mapping, name: str, given: Given, named: 
     if name == "update":
         for each in given:
             run.update(data, each)
-        for word, value in named.items():
-            run.write(data.slots, OPEN if word is None else word, value)
+        run.update(data, Value(Mapping(slots_of(named))))
         return NONE
     if name == "copy":
         return shallow_copy(Value(data))
