@@ -133,7 +133,7 @@ REFUSED_JOB = re.compile(
 NODE_FAILED = "srun: error: Node failure on "
 PENDING = re.compile(r" (?:PD|PENDING) .*\(([A-Za-z][\w ,:]*)\)\s*$")
 EXITED = re.compile(
-    r"^(?:srun: error: \S+: tasks? [\d,-]+: Exited|command terminated"
+    r"^(?:srun: error: (\S+): (tasks? [\d,-]+): Exited|command terminated"
     r"|(?:Process|Job|Pod|Container|RuntimeError: Step)\b.{0,60}?(?:finished|exited|terminated|failed))"
     r" with (?:exit |non-zero )?(?:code|status):? ?([1-9]\d*)",
     re.IGNORECASE,
@@ -188,11 +188,12 @@ class Timeout(Record):
 
 
 class Dead(Record):
-    """A process that a launcher found dead: the line, its rank if it is said, its exit code."""
+    """A process that a launcher found dead: the line, its rank if it is said, its exit code, and which task of Slurm it was."""
 
     line: int
     rank: int | None
     code: int
+    task: str = ""
 
 
 class Events:
@@ -477,7 +478,9 @@ def take_signs(events: Events, number: int, rank: int | None, text: str) -> None
         events.refused = number, refused.group(1)
     exited = EXITED.search(text) if " with " in text and ("code" in text or "status" in text) else None
     if exited:
-        events.dead.append(Dead(number, None, int(exited.group(1))))
+        host, task, code = exited.groups()
+        each = "each of " if host and task.startswith("tasks") else ""
+        events.dead.append(Dead(number, None, int(code), f"{each}{task} on {host}" if host else ""))
     if "exitcode" in text or "exits with" in text or "got signal" in text:
         take_dead(events, number, text)
     named = NAMED_RANK.match(text) if "rank" in text else None

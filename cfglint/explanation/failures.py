@@ -306,9 +306,9 @@ def exit_of(dead: Dead) -> ConfigTable | None:
 
 def of_exit(dead: Dead) -> Failure:
     """A process that ended with an error, of which the log shows no more than its status."""
-    known = exit_of(dead)
+    known, who = exit_of(dead), dead.task or process(dead.rank)
     if known is not None:
-        return Failure(KILLED, dead.line, f"{process(dead.rank)} {known['says']}", [], known["help"], rank=dead.rank)
+        return Failure(KILLED, dead.line, f"{who} {known['says']}", [], known["help"], rank=dead.rank)
     how = f"ended with exit status {dead.code}"
     if dead.code < 0:
         from signal import Signals
@@ -316,7 +316,7 @@ def of_exit(dead: Dead) -> Failure:
         number = -dead.code
         how = f"was ended by the signal {Signals(number).name if number in [*Signals] else f'number {number}'}"
     remedy = "look for its exception in the output before, or in the logs of the other ranks (`torchrun --tee 3`, `--log_dir`)"
-    return Failure(KILLED, dead.line, f"{process(dead.rank)} {how}; {UNEXPLAINED}", [], remedy, rank=dead.rank)
+    return Failure(KILLED, dead.line, f"{who} {how}; {UNEXPLAINED}", [], remedy, rank=dead.rank)
 
 
 def first_raised(events: Events) -> Raised | None:

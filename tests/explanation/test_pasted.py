@@ -567,7 +567,7 @@ def test_signals_that_ray_only_lists_are_not_known():
 def test_a_line_before_a_status_may_tell_why():
     exited = "srun: error: n1: task 0: Exited with exit code 1\n"
     [found] = Log("log.txt", ["loader: Error: the plan is not of this cluster\n", exited]).explained().failures
-    assert found.summary == "a process ended with exit status 1"
+    assert found.summary == "task 0 on n1 ended with exit status 1"
     assert "loader: Error: the plan is not of this cluster" in found.details[-1]
 
 
