@@ -1,6 +1,6 @@
 """The plugins in the package of axolotl: their names, and the checks of their arguments.
 
-`plugins:` lists classes as `module.Class` or `module:Class`; a module may leave out `axolotl.integrations.`
+`plugins:` lists classes as `module.Class`, from 0.21.0 on also as `module:Class`; a module may leave out `axolotl.integrations.`
 (integrations/base.py:374-414). Two are always loaded (one in 0.20.0, none before). Up to 0.20.0 a plugin that cannot be imported is
 ignored. Third-party plugins and their keys are unknown.
 """
@@ -15,6 +15,7 @@ from cfglint.source.annotations import Callable
 from cfglint.source.record import Record
 
 PREFIX = "axolotl.integrations."
+NOT_FOUND = "ModuleNotFoundError: No module named"
 CONTEXT_PARALLEL, EXPERT_PARALLEL = "context_parallel", "expert_parallel"
 # Folder -> (class, the modules of the folder that contain it, empty for the package itself, the first release with it after 0.5.2).
 CLASSES: dict[str, tuple[str, tuple[str, ...], Version]] = {
@@ -62,20 +63,27 @@ def built_in(release: Version) -> tuple[str, ...]:
 
 
 def plugins_of(value: object, release: Version) -> list[NamedPlugin]:
-    names = [*value[:1]] if isinstance(value, str) else value if isinstance(value, list) else []  # axolotl iterates over letters, too
+    """The plugins of a release that `plugins` names; releases before 0.21.0 go on without one that they cannot import."""
+    if value and not isinstance(value, str | list | dict):
+        return [NamedPlugin(0, "", f"TypeError: '{type(value).__name__}' object is not iterable")]
+    names = (
+        value[:1] if isinstance(value, str) else [*value] if isinstance(value, list | dict) else []
+    )  # axolotl iterates over letters, too
     plugins = []
-    for plugin in (resolve(index, name) for index, name in enumerate(names)):
+    for plugin in (resolve(index, name, release) for index, name in enumerate(names)):
         is_newer = plugin.folder in CLASSES and CLASSES[plugin.folder][2] > release
-        problem = plugin.problem or (f"ModuleNotFoundError: No module named '{PREFIX}{plugin.folder}'" if is_newer else "")
-        is_ignored, raised = bool(plugin.folder or plugin.problem), problem if release in REQUIRED_PLUGINS else ""
-        plugins.append(NamedPlugin(plugin.index, "", raised, is_ignored) if problem else plugin)  # older releases ignore what is missing
+        problem = f"{NOT_FOUND} '{PREFIX}{plugin.folder}'" if is_newer else plugin.problem
+        is_ignored = problem.startswith(NOT_FOUND) and release not in REQUIRED_PLUGINS
+        plugins.append(NamedPlugin(plugin.index, "", "" if is_ignored else problem, is_ignored) if problem else plugin)
     return plugins
 
 
-def resolve(index: int, name: object) -> NamedPlugin:
+def resolve(index: int, name: object, release: Version) -> NamedPlugin:
+    with_colon = release in REQUIRED_PLUGINS
     if not isinstance(name, str):
-        return NamedPlugin(index, "", f"AttributeError: '{type(name).__name__}' object has no attribute 'partition'")
-    module, colon, class_name = name.partition(":")
+        method = "partition" if with_colon else "rsplit"
+        return NamedPlugin(index, "", f"AttributeError: '{type(name).__name__}' object has no attribute '{method}'")
+    module, colon, class_name = name.partition(":") if with_colon else ("", "", "")
     if not colon:
         module, dot, class_name = name.rpartition(".")
         if not dot:
@@ -84,7 +92,7 @@ def resolve(index: int, name: object) -> NamedPlugin:
     folder, _, inner = module.removeprefix(PREFIX).partition(".")
     known, problem = CLASSES.get(folder), ""
     if known is None:
-        problem = f"ModuleNotFoundError: No module named '{PREFIX}{folder}'"
+        problem = f"{NOT_FOUND} '{PREFIX}{folder}'"
     elif inner in known[1]:
         if class_name == known[0]:
             return NamedPlugin(index, folder)

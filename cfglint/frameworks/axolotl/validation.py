@@ -6,7 +6,7 @@ import functools
 
 from cfglint.evaluate import Unknown
 from cfglint.findings.releases import Releases
-from cfglint.findings.remedy import set_key
+from cfglint.findings.remedy import remove_key, set_key
 from cfglint.frameworks.axolotl import plugins
 from cfglint.frameworks.axolotl.by_hand import ADAPTERS, BY_HAND, LORA, PLUGIN_ADAPTERS
 from cfglint.frameworks.axolotl.fields import DATASET, OWN_NAMES, FieldReading, top_fields
@@ -43,6 +43,9 @@ ENVIRONMENT = {
     "is_fp8_available": True,
     "is_torch_npu_available": False,
 }
+# What axolotl finds out about the machine, with the releases that hand it on as keywords beside those of the file.
+KEYWORDS = {"capabilities": Releases((), (0, 18, 0)), "env_capabilities": Releases((0, 6, 0), (0, 18, 0))}
+SCHEMAS = Releases((0, 8, 0))  # the models lie in `utils/schemas`
 MACHINE = {("capabilities", "n_gpu"): " on several GPUs", ("capabilities",): "", ("env_capabilities",): ""}
 CONSTANTS = {"ALL_ATTENTION_FUNCTIONS": (), "Resampling.LANCZOS": 1, "Resampling.BILINEAR": 2, "Resampling.BICUBIC": 3}
 
@@ -102,6 +105,10 @@ def enum_in(annotation: Any) -> str:
     return next(filter(None, map(enum_in, annotation)), "")
 
 
+def is_model(annotation: Any) -> bool:
+    return isinstance(annotation, tuple) and (annotation[0] == "model" or any(map(is_model, annotation[1:])))
+
+
 def capabilities(launch: LaunchFacts, transformers: Version) -> ConfigTable:
     """What axolotl finds out about a card (cli/config.py:350-390); one that is not known can do everything."""
     card = launch.card
@@ -153,6 +160,8 @@ class Validation:
             if folder in plugins.REGISTERED:
                 self._attempt(plugins.REGISTERED[folder], data)
         self._datasets(data)
+        if self._repeats(folders):
+            return
         always = plugins.built_in(self.release)
         self._added = (*always, *(folder for folder in folders if folder not in always))
         self._facts = facts(self.release, data)
@@ -167,7 +176,15 @@ class Validation:
             for key in machine:
                 vars(model).pop(key, None)
             if not self.refusals:
+                self._dump(model)
                 self.model = model
+
+    def _dump(self, model: AxolotlModel) -> None:
+        """What is not set is left out of a nested model, so that one in which nothing is set is false (`model_dump(exclude_none=True)`)."""
+        rows = top_fields(self.release, self._added).rows
+        for name, value in vars(model).items():
+            if isinstance(value, dict) and name in rows and is_model(rows[name][READS]) and all(part is None for part in value.values()):
+                vars(model)[name] = {}
 
     def _stage(self, stage: str, subject: Data | AxolotlModel, values: ConfigTable, keys: Any) -> None:
         """Run the validators of a stage on the values, which may change; those of fields see the defaults of the others."""
@@ -261,6 +278,17 @@ class Validation:
             message = "an entry of `datasets` has a value of the wrong type" if mappings else "`datasets` is not a list of mappings"
             remedy = "" if mappings else "write a list of mappings with `path` and `type`"
             self.refusals.append(refuses(DATA, "datasets", message, str(error), remedy=remedy, raises=type(error).__name__))
+
+    def _repeats(self, folders: list[str]) -> bool:
+        """Note a key of the file that axolotl's own keyword repeats; whether there is one."""
+        key = next((key for key, releases in KEYWORDS.items() if self.release in releases and key in self.values), "")
+        if key:
+            own = "utils.schemas.config" if self.release in SCHEMAS else "utils.config.models.input.v0_4_1"
+            model = f"axolotl.{'integrations.config' if folders else own}.{MODEL}"
+            says = f"{model}() got multiple values for keyword argument '{key}'"
+            message = f"`{key}` is not for a file: axolotl finds it out"
+            self.refusals.append(refuses(TYPE, key, message, says, remedy=remove_key(key), raises="TypeError"))
+        return bool(key)
 
     def _fields(self, data: Data) -> AxolotlModel | None:
         if not all(isinstance(key, str) for key in data):

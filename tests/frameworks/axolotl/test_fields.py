@@ -117,7 +117,6 @@ def test_mappings_of_a_data_set_are_indexed_before_their_type_is_checked(axolotl
         ("liger_rms_nrm: true\n", "did you mean `liger_rms_norm`? It needs the plugin axolotl.integrations.liger.LigerPlugin in `plugins`"),
         ("plugins: [axolotl.integrations.liger.LigerPlugin]\nliger_rms_nrm: true\n", "did you mean `liger_rms_norm`?"),
         ("liger_rms_norm: true\n", "add the plugin axolotl.integrations.liger.LigerPlugin to `plugins`"),
-        ("sequence_length: 2\nplugins: 5\n", "did you mean `sequence_len`?"),
     ],
 )
 def test_the_keys_of_plugins_are_known_to_suggestions(axolotl, keys, help_text):

@@ -16,6 +16,7 @@ from cfglint.frameworks.axolotl.refusals import CODES, FIRST
 from cfglint.frameworks.axolotl.releases import HISTORY, library
 from cfglint.frameworks.releases.versions import dotted, parse_version
 
+LIGER = "plugins: [axolotl.integrations.liger.LigerPlugin]\n"
 KERNELS = "plugins: [axolotl.integrations.kernels.KernelsPlugin]\n"
 BATCH = "micro_batch_size: 2\ngradient_accumulation_steps: 4\n"
 
@@ -57,6 +58,13 @@ def verdict(axolotl, lines, release, gpus=1):
         ("chat_template: gemma4\n", "0.16.0", "0.16.1 0.21.0"),
         ("datasets: [{type: _synthetic, sequence_length: x}]\n", "0.16.0 0.21.0", "0.15.0"),
         ("plugins: [axolotl.integrations.no.Plugin]\n", "0.21.0", "0.19.0 0.20.0"),
+        ("plugins: [LigerPlugin]\n", "0.5.2 0.19.0 0.21.0", ""),
+        ("plugins: [axolotl.integrations.liger.Liger]\n", "0.5.2 0.19.0 0.21.0", ""),
+        ("fsdp_config: {reshard_after_forward: false}\n", "0.14.0 0.19.0", "0.13.1"),
+        ("fsdp_version: 2\nfsdp_config: {reshard_after_forward: true}\n", "", "0.13.1 0.14.0 0.19.0"),
+        ("capabilities:\n", "0.5.2 0.17.0", "0.18.0 0.21.0"),
+        ("fsdp_config: {a: 1}\ndeepspeed: ds.json\n", "0.12.2", "0.13.1 0.14.0"),  # a model without any value
+        ("env_capabilities: {}\n", "0.6.0 0.17.0", "0.5.2 0.18.0"),
         ("adapter: unknown\n", "0.16.1 0.21.0", "0.12.2"),
     ],
 )
@@ -71,6 +79,7 @@ def test_refusals_without_a_validator_and_by_an_older_body_have_the_words_of_the
         ("fsdp: [full_shard]\n", "0.9.2"): "AttributeError: 'NoneType' object has no attribute 'fsdp_version'",
         ("fsdp: [full_shard]\n", "0.19.0"): "AttributeError: 'NoneType' object has no attribute 'activation_checkpointing'",
         (f"{KERNELS}dsv4_fp4_grouped_mode: fp8\n", "0.19.0"): "='fp8' is not implemented for training",
+        (f"{LIGER}capabilities: 1\n", "0.8.0"): "axolotl.integrations.config.AxolotlConfigWCapabilities() got multiple values for",
     }
     for (lines, release), words in raised.items():
         [error] = axolotl(BATCH + lines, 2, target={"axolotl": release}).errors()

@@ -366,6 +366,8 @@ def test_the_classes_of_the_bundled_plugins():
         (["axolotl.integrations.no.Plugin"], "ModuleNotFoundError: No module named 'axolotl.integrations.no'"),
         (["somebody.Plugin"], ""),
         ("Plugin", "ValueError: not enough values to unpack (expected 2, got 1)"),
+        ({"Plugin": 1}, "ValueError: not enough values to unpack (expected 2, got 1)"),
+        (3, "TypeError: 'int' object is not iterable"),
     ],
 )
 def test_other_plugins(value, problem):
@@ -374,7 +376,23 @@ def test_other_plugins(value, problem):
 
 
 def test_no_plugins():
-    assert [plugins_of(value, RELEASE) for value in ("", None, [], 3)] == [[], [], [], []]
+    assert [plugins_of(value, RELEASE) for value in ("", None, [], 0)] == [[], [], [], []]
+
+
+@each_case(
+    ("name", "problem"),
+    [
+        (3, "AttributeError: 'int' object has no attribute 'rsplit'"),
+        ("Plugin", "ValueError: not enough values to unpack (expected 2, got 1)"),
+        ("axolotl.integrations.liger.Plugin", "AttributeError: module 'axolotl.integrations.liger' has no attribute 'Plugin'"),
+        ("axolotl.integrations.no.Plugin", ""),
+        ("axolotl.integrations.mixlora.MixLoraPlugin", ""),
+        ("liger:LigerPlugin", "ValueError: not enough values to unpack (expected 2, got 1)"),
+    ],
+)
+def test_a_release_before_0_21_goes_on_only_without_what_it_cannot_import(name, problem):
+    [found] = plugins_of([name], (0, 19, 0))
+    assert (found.folder, found.problem) == ("", problem)
 
 
 def refusals_in(path):
