@@ -16,6 +16,8 @@ from cfglint.source.python.call import CallDocument
 
 __all__ = ["of", "shown"]
 PLAIN_KEYS = (4, 32)  # the keys of fsdp_config have the prefix `fsdp_` before
+STRIPS_PREFIXES = (4, 52)  # of a section in the file itself; before, only of one in a file of its own
+READS_VERSION = (5, 0)  # FSDP 1 unless the section says otherwise, and `reshard_after_forward` in its place
 SECTION_RULES = (5, 10)  # FSDP2 and checks of fsdp_config from here on
 
 
@@ -83,7 +85,7 @@ class FsdpSection:
         self.values: ConfigMapping = {}
         self.spelling: ConfigMapping = {}
         needs_prefix = config.version < PLAIN_KEYS
-        strips = needs_prefix or config.version >= SECTION_RULES or "fsdp_config" in config.files
+        strips = needs_prefix or config.version >= STRIPS_PREFIXES or "fsdp_config" in config.files
         for key, value in (config.section("fsdp_config") or {}).items():
             is_prefixed = isinstance(key, str) and key.startswith("fsdp_")
             if is_prefixed or key == "xla" or not needs_prefix:
@@ -96,7 +98,7 @@ class FsdpSection:
     @property
     def version(self) -> int | None:
         """FSDP 1 or 2; None where the value is not a number."""
-        if self.config.version < SECTION_RULES:
+        if self.config.version < READS_VERSION:
             return 1
-        value = self.values.get("version", 2)
+        value = self.values.get("version", 2 if self.config.version >= SECTION_RULES else 1)
         return None if raised_by(int, value) else int(value)

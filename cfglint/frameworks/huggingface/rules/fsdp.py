@@ -8,7 +8,7 @@ from cfglint.findings.releases import Releases
 from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.huggingface.config import TrainerConfig
-from cfglint.frameworks.huggingface.rules import PLAIN_KEYS, SECTION_RULES, FsdpSection, of, refused, shown
+from cfglint.frameworks.huggingface.rules import PLAIN_KEYS, READS_VERSION, SECTION_RULES, FsdpSection, of, refused, shown
 from cfglint.frameworks.remedies import choice, excludes, replace
 from cfglint.source.annotations import Iterator
 
@@ -19,6 +19,7 @@ BOOLEANS: dict[str, Releases] = {
     "sync_module_states": Releases(PLAIN_KEYS),
     "cpu_ram_efficient_loading": Releases(TEXT_OF_BOOLEANS),
 }
+OF_FIRST = ("forward_prefetch", "use_orig_params")  # not read for FSDP 2
 WORDS = ("full_shard", "shard_grad_op", "no_shard", "hybrid_shard", "hybrid_shard_zero2", "offload", "auto_wrap")
 STRATEGIES = WORDS[:5]
 LOCAL = "LOCAL_STATE_DICT"
@@ -62,11 +63,16 @@ def invalid_fsdp_config_value(config: TrainerConfig) -> Iterator[Finding]:
             remedy = set_key("fsdp_config.state_dict_type", "SHARDED_STATE_DICT")
             yield Finding(section.place("state_dict_type"), message, exception=text, fails_at="init", help=remedy)
         return
+    first = section.version == 1
+    if first and config.version >= READS_VERSION:
+        yield from _named(section, "reshard_after_forward", STRATEGIES)
     prefetch = values.get("backward_prefetch", "NO_PREFETCH")
-    if isinstance(prefetch, str) and prefetch.upper() not in PREFETCHES:
+    if first and isinstance(prefetch, str) and prefetch.upper() not in PREFETCHES:
         text = f"ValueError: {prefetch.upper()!r} is not in list"
         yield not_named(section, "backward_prefetch", prefetch, shown(prefetch), PREFETCHES, text)
     for key in (each for each, releases in BOOLEANS.items() if each in values and config.version in releases):
+        if not first and key in OF_FIRST:
+            continue
         if (config.version >= TEXT_OF_BOOLEANS or isinstance(values[key], str)) and str(values[key]).lower() not in TRUTHS:
             text = f"ValueError: invalid truth value {str(values[key]).lower()}"
             message = f"`fsdp_config.{key}` is {shown(values[key])}, not a boolean"
