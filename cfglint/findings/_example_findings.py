@@ -108,7 +108,7 @@ RAISED: dict[str, tuple[str, ...]] = {
     'HFT025': ("ValueError: save_only_model option is not compatible with FSDP state dict type 'SHARDED_STATE_DICT'", "ValueError: FSDP can't be used with `save_only_model` along with `load_best_model_at_end`."),
     'HFT042': ("ValueError: `auto_find_batch_size` isn't supported yet with DeepSpeed Zero-3.", "NotImplementedError: `DeepSpeed` doesn't support `auto_find_batch_size`."),
     'HFT043': ("ValueError: 'INDUCTR' is not a valid DynamoBackend", "AttributeError: 'int' object has no attribute 'upper'"),
-    'HFT044': ('ValueError: wandbb is not supported, only azure_ml, comet_ml, mlflow, neptune, tensorboard, wandb, codecarbon, clearml, dagshub, flyte, dvclive, swanlab, trackio, kubeflow are supported.',),
+    'HFT044': ('ValueError: wandbb is not supported, only azure_ml, comet_ml, mlflow, neptune, tensorboard, trackio, wandb, codecarbon, clearml, dagshub, flyte, dvclive, swanlab, kubeflow are supported.',),
     'HFT045': ('ValueError: Seed must be between 0 and 2**32 - 1',),
     'HFT049': ('ValueError: prefetch_factor option should be non-negative', 'AssertionError'),
     'HFT050': ('ValueError: Invalid beta parameter at index 1: 1.0', 'ValueError: Invalid learning rate: -1.0', 'ValueError: Invalid epsilon value: -1.0', 'ValueError: betas must be either both floats or both Tensors'),

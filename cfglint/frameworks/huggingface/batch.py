@@ -96,10 +96,10 @@ def problem_of(config: TrainerConfig, micro: Setting, accumulation: Setting) -> 
     early: Stage = "config" if config.uses_deepspeed else "init"
     size, steps = micro.value, accumulation.value
     if config.arguments.known(MICRO):
-        if size is None or isinstance(size, dict):
+        if not isinstance(size, int | float | str | list):
             text = f"TypeError: unsupported operand type(s) for *: '{type(size).__name__}' and 'int'"
             return BatchProblem("type", micro, f"`{micro.name}` is {spelled(size)}, not a number", text, early)
-        text = f"ValueError: batch_size should be a positive integer value, but got batch_size={size}"
+        text = f"ValueError: batch_size should be a positive integer value, but got batch_size={size * 1}"  # times the devices
         if not isinstance(size, int):
             return BatchProblem("type", micro, f"`{micro.name}` is {spelled(size)}, not an integer", text, "init")
         if size <= 0:

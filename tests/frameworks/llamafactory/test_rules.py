@@ -126,6 +126,11 @@ def test_its_own_parser_is_the_only_one(factory):
     assert factory(1, complete=False, learning_rate='"1e-5"').verdict == "reject"
 
 
+def test_the_parser_names_all_unknown_keys_sorted(factory):
+    raised = {each.exception for each in factory(zz="1", recompute_granularity="full", attn="a").errors()}
+    assert raised == {"ValueError: Some keys are not used by the HfArgumentParser: ['attn', 'zz']"}
+
+
 def test_megatron_keys_depend_on_the_environment(factory):
     run = factory(1, tensor_model_parallel_size="2", pipeline_model_parallel_size="1", some_other_key="1")
     assert run.verdict == "accept"

@@ -26,10 +26,11 @@ COMPILERS = tuple(
     "no eager aot_eager inductor aot_ts_nvfuser nvprims_nvfuser cudagraphs ofi fx2trt onnxrt tensorrt aot_torchxla_trace_once"
     " torchxla_trace_once ipex tvm hpu_backend neuron".split()
 )
-TRACKERS: dict[str, Version] = {  # name: the first release with it
-    **dict.fromkeys("azure_ml comet_ml mlflow neptune tensorboard wandb codecarbon clearml dagshub flyte dvclive".split(), ()),
-    "swanlab": (4, 50),
+TRACKERS: dict[str, Version] = {  # name: the first release with it, in the order of the message
+    **dict.fromkeys("azure_ml comet_ml mlflow neptune tensorboard".split(), ()),
     "trackio": (4, 54),
+    **dict.fromkeys("wandb codecarbon clearml dagshub flyte dvclive".split(), ()),
+    "swanlab": (4, 50),
     "kubeflow": (5, 4),
 }
 SEEDS = 2**32

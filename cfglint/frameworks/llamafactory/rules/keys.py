@@ -30,6 +30,7 @@ MEGATRON = frozenset(
 @rule("LLF001")
 def unknown_llamafactory_key(config: LlamaFactoryConfig) -> Iterator[Finding]:
     unknown = beyond_checkout([key for key in config.values if not known(key, config)], config)
+    listed = [key for key in unknown if key not in MEGATRON]
     megatron = len(MEGATRON.intersection(unknown)) >= 2  # with this many Megatron keys a file is assumed to be for USE_MCA
     foreign = [key for key in unknown if key not in TRAINER_FIELDS and key not in MEGATRON and not ever(key)]
     if not (config.facts.kind_given or config.facts.complete or megatron) and len(foreign) >= FORK_KEYS:
@@ -49,14 +50,13 @@ def unknown_llamafactory_key(config: LlamaFactoryConfig) -> Iterator[Finding]:
         depends_on = (Reason("environment", "the variable USE_MCA"),)
         yield Finding(config.setting(of_megatron[0]), message, depends_on=depends_on, on_key=True)
         unknown = [key for key in unknown if not megatron and key not in MEGATRON]
+    try:
+        exception = f"ValueError: Some keys are not used by the HfArgumentParser: {sorted(listed)}"
+    except TypeError:  # the parser sorts them for its message, too
+        types = sorted({type(key).__name__ for key in listed})
+        exception = f"TypeError: '<' not supported between instances of '{types[0]}' and '{types[1]}'"
     for key in unknown:
         setting = config.setting(key)
-        # the parser sorts the unknown keys for its message, which fails if only some are strings
-        other = next((name for name in unknown if isinstance(name, str) != isinstance(key, str)), None)
-        exception = f"ValueError: Some keys are not used by the HfArgumentParser: [{key!r}]"
-        if other is not None:
-            types = sorted((type(key).__name__, type(other).__name__))
-            exception = f"TypeError: '<' not supported between instances of '{types[0]}' and '{types[1]}'"
         removed = removal(key, config)
         if removed is not None:
             remedy = None if removed[1] else remove_key(key)
