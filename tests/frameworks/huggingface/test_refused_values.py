@@ -27,6 +27,7 @@ SHARDED = HEAD + "fsdp: full_shard\nfsdp_config: {}\n"
         (SHARDED.format("{version: 1, reshard_after_forward: null}"), "5.24.0", "KeyError: 'NONE'"),
         (SHARDED.format("{version: 2, reshard_after_forward: true}"), "5.24.0", ""),
         (SHARDED.format("{reshard_after_forward: true}"), "5.0.0", "KeyError: 'TRUE'"),
+        (SHARDED.format("{version: 4, reshard_after_forward: true}"), "5.0.0", "KeyError: 'TRUE'"),
         (SHARDED.format("{fsdp_version: 2, reshard_after_forward: true, forward_prefetch: a}"), "5.0.0", ""),
         (SHARDED.format("{reshard_after_forward: true}"), "4.57.6", ""),
         (SHARDED.format("{fsdp_forward_prefetch: a}"), "4.52.4", "ValueError: invalid truth value a"),

@@ -63,7 +63,7 @@ def invalid_fsdp_config_value(config: TrainerConfig) -> Iterator[Finding]:
             remedy = set_key("fsdp_config.state_dict_type", "SHARDED_STATE_DICT")
             yield Finding(section.place("state_dict_type"), message, exception=text, fails_at="init", help=remedy)
         return
-    first = section.version == 1
+    first = section.version != 2
     if first and config.version >= READS_VERSION:
         yield from _named(section, "reshard_after_forward", STRATEGIES)
     prefetch = values.get("backward_prefetch", "NO_PREFETCH")
