@@ -18,6 +18,7 @@ from row_expressions import conj, every, fields, opaque, walk
 from row_sources import Package, Ref, dotted
 from row_table_text import Function, Row, Table
 
+from cfglint.frameworks.accelerate.checks import FSENCODE
 from cfglint.frameworks.accelerate.source_fields import LAUNCH, PARSER, find
 from cfglint.frameworks.rows.evaluation import cannot_fail
 
@@ -30,9 +31,11 @@ ENVIRONMENT = {  # the engine of a launch, the function that makes the environme
     "deepspeed": ("prepare_deepspeed_cmd_env", {}),
     "single": ("prepare_simple_launcher_cmd_env", {}),
 }
+POPEN = "single"  # whose environment `subprocess.Popen` takes, strings alone; for the others it is made of strings
 PLUGINS = {  # class -> the prefix of its fields, the variable for which it is made, and its module
     "FullyShardedDataParallelPlugin": ("fsdp", "ACCELERATE_USE_FSDP", "utils.dataclasses"),
     "DeepSpeedPlugin": ("deepspeed", "ACCELERATE_USE_DEEPSPEED", "utils.dataclasses"),
+    "TorchDynamoPlugin": ("dynamo", "ACCELERATE_DYNAMO_BACKEND", "utils.dataclasses"),
     "ParallelismConfig": ("parallelism", "ACCELERATE_USE_PARALLELISM_CONFIG", "parallelism_config"),
 }
 TORCH = ast.parse("""
@@ -57,14 +60,24 @@ set_cpu_offload validate_cpu_offload fill_match setup_fp8_env _set_selected set_
 GIVEN: dict[str, Any] = {
     "HfDeepSpeedConfig": lambda config: ["dict", ["config", ["fact", "deepspeed config", config]]],
     **dict.fromkeys(NOT_CALLED),
-    "is_port_in_use": False,
+    "is_port_in_use": "fact",
     "is_zero3": "fact",
     "self.module": False,
     "self.no_python": False,
 }
 ACCELERATOR = "accelerator"  # what a plugin is checked with
 OF_LAUNCH = ["f", ACCELERATOR]
-METHODS = ("__post_init__", "set_auto_wrap_policy", "_validate_accelerator")
+PRECISION = ["env", "ACCELERATE_MIXED_PRECISION"]
+METHODS: dict[str, list[Any]] = {  # of the plugins -> the condition on which they are called
+    "__post_init__": [],
+    "set_auto_wrap_policy": [],
+    "_validate_accelerator": [],
+    "set_mixed_precision": [["!=", PRECISION, "no"]],
+}
+READ_ELSEWHERE = {  # methods and fields whose refusals come earlier: from `_deepspeed_config_checks`, from the launcher
+    ("DeepSpeedPlugin", "set_mixed_precision"),
+    ("TorchDynamoPlugin", "backend"),
+}
 ACTIONS = ("say", "be", "put", "key", "drop", "of", "in", "try")  # the parts of a row that are expressions
 
 
@@ -104,9 +117,16 @@ def functions(folder: Path) -> Iterator[Function]:
     passed_on = names_in(row for rows in of_plugins.values() for row in rows)
     defaults = defaults_of(package)
     for engine, rows in of_launcher.items():
-        yield Function(engine, LAUNCHER, "", with_defaults(needed(rows, passed_on), defaults))
+        yield Function(engine, LAUNCHER, "", with_defaults(needed([*rows, *(popen(rows) if engine == POPEN else ())], passed_on), defaults))
     for (engine, label), rows in of_plugins.items():
         yield Function(f"{engine}:{label}", PLUGIN, "", with_defaults(rows, defaults))
+
+
+def popen(rows: list[Row]) -> Iterator[Row]:
+    """What `subprocess.Popen` refuses in the environment; `gpu_ids` is a string, which the launcher has split before."""
+    for row in rows:
+        if "setenv" in row and row["be"] != ["f", "gpu_ids"]:
+            yield {"when": row["when"], "try": ["fact", FSENCODE, row["be"]], "line": row.get("line")}
 
 
 def plugin(package: Package, label: str, variables: Mapping[str, Any]) -> list[Row]:
@@ -115,11 +135,16 @@ def plugin(package: Package, label: str, variables: Mapping[str, Any]) -> list[R
     module = package.module(f"{PACKAGE}.{path}")
     definition = module.names[label]
     made: list[Row] = []
-    for name in METHODS:
+    for name, guard in METHODS.items():
         found = next((each for each in definition.body if isinstance(each, ast.FunctionDef) and each.name == name), None)
-        if found is not None:
-            bound = {"self": Ref("root"), ACCELERATOR: OF_LAUNCH, "model": ["?", "the model"]}
-            rows = rows_of(package, module, found, (definition, module), {each.arg: bound[each.arg] for each in found.args.args}, GIVEN)[0]
+        if found is not None and (label, name) not in READ_ELSEWHERE:
+            names = [each.arg for each in found.args.args]
+            optional = dict(zip(reversed(names), map(ast.literal_eval, reversed(found.args.defaults)), strict=False))
+            bound = {"self": Ref("root"), ACCELERATOR: OF_LAUNCH, "model": ["?", "the model"], "mixed_precision": PRECISION} | optional
+            rows = rows_of(package, module, found, (definition, module), {name: bound[name] for name in names}, GIVEN)[0]
+            rows = [row for row in rows if (label, row.get("set")) not in READ_ELSEWHERE]
+            if guard:  # called for the refusals alone
+                rows = [{**row, "when": [*guard, *row["when"]]} for row in rows if row.keys() & {"raise", "let"}]
             made += Plugin(prefix, variables).rows(rows)
     return made
 
@@ -204,6 +229,10 @@ def is_harmless(e: Any) -> bool:
     """Whether evaluating an expression cannot fail."""
     if not isinstance(e, (list, tuple)) or cannot_fail(e):
         return True
+    if [*e[:2]] == ["fact", FSENCODE]:
+        return isinstance(e[2], str) or (
+            isinstance(e[2], (list, tuple)) and (e[2][0] in ("fmt", "member") or [*e[2][:2]] == ["call", "str"])
+        )
     if e[0] in ("call", "m"):
         inner = e[2]
         is_lower = e[1] == "lower" and isinstance(inner, (list, tuple)) and [*inner[:2]] == ["call", "str"]

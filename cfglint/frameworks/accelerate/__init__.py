@@ -63,8 +63,9 @@ class Accelerate(Framework):
 
     def references(self, document: Document) -> list[tuple[Path, str, str]]:
         path = ("deepspeed_config", "deepspeed_config_file")
-        name = named_file(document, *path)
-        return [(path, name, "deepspeed")] if name not in ("", "none") else []
+        name, engine = named_file(document, *path), named_file(document, "distributed_type")
+        is_read = engine == "DEEPSPEED" or not engine.replace("_", "").isupper()  # no other type, as far as the file says
+        return [(path, name, "deepspeed")] if name not in ("", "none") and is_read else []
 
 
 FRAMEWORK = Accelerate()

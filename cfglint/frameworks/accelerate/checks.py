@@ -33,7 +33,12 @@ PARALLELISM = "ParallelismConfig"
 SIZES = ("parallelism_config",)
 PREFIXES = {"fsdp_config": "fsdp_", "fp8_config": "fp8_", "dynamo_config": "dynamo_"}  # that the launcher adds to the keys of a block
 BACKEND_WITHOUT_PREFIX = (1, 14)  # from here on also in `dynamo_config`; before, nothing reads `backend`
-PREFIXES_OF_PLUGINS = {"fsdp": "fsdp_", "deepspeed": "", "parallelism": "parallelism_config_"}  # prefix of a field -> of its argument
+PREFIXES_OF_PLUGINS = {
+    "fsdp": "fsdp_",
+    "deepspeed": "",
+    "dynamo": "dynamo_",
+    "parallelism": "parallelism_config_",
+}  # of a field -> of its argument
 ELSEWHERE = ("compute_environment", "distributed_type")
 # The keys that findings are at, where conditions have several.
 PLACES = {
@@ -42,11 +47,13 @@ PLACES = {
     "ACC028": ("fsdp.state_dict_type", "fsdp_activation_checkpointing_offload"),
 }
 # The pages for values on which Python fails, where it is not that of the plugins.
-OF_ARGUMENTS = {"mixed_precision": "ACC006", "dynamo_backend": "ACC019"}
+OF_ARGUMENTS = {"mixed_precision": "ACC006", "dynamo_backend": "ACC019", "main_process_port": "ACC021"}
 OF_PLUGINS, OF_LAUNCHER, WITHOUT_SIZE, OF_SIZES = "ACC028", "ACC018", "ACC027", "ACC016"
 SIZE = "fsdp_min_num_params"  # whose default the launcher passes on, too
 OF_PYTHON = ("TypeError", "AttributeError", "ValueError: invalid literal for int()", "ValueError: could not convert string to float")
 FILE_AND_KEYS = "ACC012"  # a DeepSpeed file, and keys that belong into it
+FSENCODE = "fsencode"  # what `subprocess.Popen` does with each variable of the environment
+PORTS = range(2**16)
 
 
 @functools.cache
@@ -68,7 +75,7 @@ class Arguments:
     def __init__(self, config: AccelerateConfig) -> None:
         self.values: ConfigTable = {}
         self.paths: dict[str, tuple[str, ...]] = {}
-        for name, value in config.values.items():
+        for name, value in sorted(config.values.items(), key=lambda item: isinstance(item[1], dict)):  # the blocks come last
             if isinstance(value, dict):
                 self.values[name], self.paths[name] = None, (name,)  # which is no argument
                 prefix = PREFIXES.get(name, "") if name != "dynamo_config" or config.version >= BACKEND_WITHOUT_PREFIX else ""
@@ -143,11 +150,12 @@ def place(refusal: Refusal, arguments: Arguments) -> None:
     if refusal.failed:
         of_launcher = next((OF_ARGUMENTS[each] for each in names if each in OF_ARGUMENTS), OF_LAUNCHER)
         refusal.kind = OF_PLUGINS if refusal.fails_at == PLUGIN else of_launcher
-        names = names[:1]
+        of_type = refusal.exception.rpartition(" ")[2]  # of several, the one of the type that Python names
+        names = sorted(names, key=lambda name: type(arguments.values.get(name)).__name__ != of_type)[:1]
     if refusal.exception.startswith(OF_PYTHON) and names:  # say of which type a value has to be on which Python fails
         name = names[0]
         value: Operand = arguments.values.get(name)
-        wanted = "a string" if "has no attribute" in refusal.exception else "a number"
+        wanted = "a string" if re.search("has no attribute|expected str", refusal.exception) else "a number"
         is_number = isinstance(value, str) and value.isdecimal()
         refusal.message = f"`{arguments.path(name)[-1]}` is {described(value)}, not {wanted}"
         refusal.help = [set_key(name, int(value), ", without quotes") if is_number else f"set `{name}` to {wanted}"]
@@ -195,19 +203,38 @@ def refused_by_deepspeed(config: AccelerateConfig, built: ConfigTable) -> Iterat
     key, steps, text = "gradient_accumulation_steps", built.get("gradient_accumulation_steps"), ""
     if isinstance(steps, int) and steps < 1:
         text = refused_batch(FRAMEWORK.kind, "DeepSpeedConfig", release, (1, 1, steps), 1)
-    elif isinstance(steps, str) and steps != "auto":  # the `Accelerator` reads it as well
+    elif isinstance(steps, str) and (steps != "auto" or (config.trainer is None and config.has("deepspeed_config", key))):
+        # the `Accelerator` reads it as well, unless the program is a Trainer, which passes it its own
         text = f"ValueError: invalid literal for int() with base 10: {steps!r}"
     if text:
         message = f"`{key}` is {steps}, not a positive integer"
         yield Refusal(OF_PLUGINS, [key], message, text, [f"set `{key}` to a positive number"], PLUGIN)
 
 
+def is_port_in_use(port: Operand) -> bool:
+    """False, as of a port that is free; fails as the socket does on what is no port."""
+    if not isinstance(port, int):
+        raise TypeError(f"{type(port).__name__!r} object cannot be interpreted as an integer")
+    if port not in PORTS:
+        raise OverflowError(f"connect_ex(): port must be 0-{PORTS[-1]}.")
+    return False
+
+
+def fsencode(text: Operand) -> Operand:
+    if not isinstance(text, str):
+        raise TypeError(f"expected str, bytes or os.PathLike object, not {type(text).__name__}")
+    return text
+
+
+ANSWERS: dict[str, Callable[..., Any]] = {"str_to_bool": truth, "is_port_in_use": is_port_in_use, FSENCODE: fsencode}  # what may fail
+
+
 def facts(config: AccelerateConfig) -> Callable[..., Any]:
     """What the environment answers: CUDA devices, the newest torch, and packages that are installed."""
 
     def answer(name: str, *arguments: Any) -> Any:
-        if name == "str_to_bool":
-            return truth(*arguments)
+        if name in ANSWERS:
+            return ANSWERS[name](*arguments)
         if name == "is_torch_version":
             return arguments[0] in (">", ">=", "!=")
         if name == "deepspeed config":

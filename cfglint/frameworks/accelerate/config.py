@@ -14,7 +14,7 @@ from cfglint.frameworks.base import Config
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.summary import LAUNCH, PRECISION, Summary
 from cfglint.source.annotations import ConfigMapping, Operand, Sequence
-from cfglint.source.document import Document
+from cfglint.source.document import Document, Path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,19 +49,29 @@ class AccelerateConfig(Config):
         if isinstance(self.root, dict):
             values = self.root if trainer is not None or not facts.overrides else self.launched_with(self.root)
             self.values = self.laid_over(values, facts.launch.flags)
+            if "dynamo_backend" in self.values:  # takes the place of the block (config_args.py, process_config)
+                self.values = {name: value for name, value in self.values.items() if name != "dynamo_config"}
         self.local = bool(self.get("compute_environment", default="LOCAL_MACHINE") == "LOCAL_MACHINE")  # not on SageMaker
         self.distributed: Operand = self.get("distributed_type")  # an unquoted NO is the boolean false
         self.uses_deepspeed = bool(self.distributed == "DEEPSPEED")
         self.spawns = self.distributed in ENGINES or self.distributed in spawning(self.version)
         self.precision_named = self.get("mixed_precision") is not None or bool(self.get("fp16"))
         # The total over all machines, 1 by default where the type is NO, else -1 for "not set".
-        self.processes: Operand = self.get("num_processes", default=1 if self.distributed == "NO" else -1)
-        self.machines: Operand = self.get("num_machines", default=1)
+        self.processes: Operand = self.get(*self.argument("num_processes"), default=1 if self.distributed == "NO" else -1)
+        machines: Operand = self.get(*self.argument("num_machines"), default=1)
+        self.machines = 1 if isinstance(machines, (int, float)) and machines <= 1 else machines  # as the launcher compares it
         self.per_machine = None if self.spawns else 1  # processes that each machine starts, as far as the file determines it
-        if self.spawns and type(self.processes) is int and type(self.machines) is int and self.machines >= 1:
+        if self.spawns and type(self.processes) is int and type(self.machines) is int and not self.is_filtered:
             self.per_machine = self.processes // self.machines
         starts = (self.per_machine or 0) >= 1 and self.local and not self.load_problems and self.values
         self.started = (self.per_machine or 0) * (self.machines if self.spawns else 1) if starts else None
+
+    def argument(self, name: str) -> tuple[str, ...]:
+        """The path of an argument of the launcher: any key of the DeepSpeed block is one, and comes last (`_validate_launch_command`)."""
+        return ("deepspeed_config", name) if name in self.section("deepspeed_config") else (name,)
+
+    def opens(self, path: Path) -> bool:
+        return path[-1] != "deepspeed_config_file" or self.uses_deepspeed
 
     def may_build_own_trainer(self) -> bool:
         """Whether the program may build no `Accelerator`, which reads what the launcher passes on."""
@@ -106,6 +116,18 @@ class AccelerateConfig(Config):
             return "1"
         section = self.section("fsdp_config")
         return str(section.get("fsdp_version", section.get("version", 1)))
+
+    @property
+    def is_run_by_deepspeed(self) -> bool:
+        """Whether DeepSpeed's launcher starts the processes, torchrun if not."""
+        launcher = self.section("deepspeed_config").get("deepspeed_multinode_launcher")
+        return self.uses_deepspeed and self.machines != 1 and launcher != "standard"
+
+    @property
+    def is_filtered(self) -> bool:
+        """Whether filters for DeepSpeed's launcher take the place of `num_processes`."""
+        filters = ("deepspeed_exclusion_filter", "deepspeed_inclusion_filter")
+        return self.is_run_by_deepspeed and any(self.section("deepspeed_config").get(name) is not None for name in filters)
 
     @property
     def deepspeed_file(self) -> Document | None:

@@ -349,6 +349,12 @@ class HfDeepSpeedConfig:
         for name in ("fp16", "bf16"):
             self.values.setdefault(name, {"enabled": False})
             self.fill(f"{name}.enabled", mixed == name, "the trainer's precision")
+        for name in ("fp16", "bf16"):  # the property of the state of accelerate, in which every AttributeError is one of the state
+            self._at = name
+            if self.values[name] is None:
+                raise AttributeError("'AcceleratorState' object has no attribute 'mixed_precision'")
+            if self.values[name].get("enabled", False) is not False:
+                break
 
     def _loader(self) -> None:
         """Multiply out the batch, as preparing the data loader does."""

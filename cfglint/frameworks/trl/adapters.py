@@ -40,7 +40,7 @@ def quantization(config: TrlConfig) -> Iterator[tuple[Setting, Refusal]]:
     if config.facts.launch.program is not None or not values.get("load_in_4bit") or values.get("load_in_8bit"):
         return
     key = "dtype" if "dtype" in values else "torch_dtype"
-    given = {"load_in_4bit": values.get("load_in_4bit"), STORAGE: values.get(STORAGE), COMPUTE: values.get(key)}
+    given = {"load_in_4bit": True, STORAGE: values.get(STORAGE), COMPUTE: values.get(key)}  # True, whatever the truth is that is written
     try:
         checked({name: value for name, value in given.items() if value is not None})
     except Refusal as refused:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from cases import each_case
 
 FSDP = "distributed_type: FSDP\nnum_processes: 2\nfsdp_config:\n"
+DYNAMO = "distributed_type: MULTI_GPU\nnum_processes: 2\ndynamo_config:\n"
 DEEPSPEED = "distributed_type: DEEPSPEED\nnum_processes: 2\ndeepspeed_config:\n"
 
 
@@ -56,6 +57,10 @@ def found(report):
         (DEEPSPEED, "  gradient_clipping: auto\n", False),
         (DEEPSPEED, "  gradient_accumulation_steps: 0\n", True),
         (DEEPSPEED, "  gradient_accumulation_steps: abc\n", True),
+        (DEEPSPEED, "  gradient_accumulation_steps: auto\n", True),
+        (DEEPSPEED, "  zero_stage: 2\n", False),  # the plugin's own `auto` is not what the launcher passes on
+        (DYNAMO, "  dynamo_use_dynamic: maybe\n", True),
+        (DYNAMO, "  dynamo_use_fullgraph: 'yes'\n", False),
     ],
 )
 def test_values_that_the_plugin_refuses_are_a_warning_without_a_program(checked_project, head, line, refused):
@@ -101,3 +106,89 @@ def test_sagemaker_files_by_release(checked_project, kind, release, key):
         {"acc.yaml": SAGEMAKER.format(kind)}, f"accelerate=={release}", options=["--kind", "accelerate"], paths=["acc.yaml"]
     )
     assert [each["key"] for each in report["diagnostics"] if each["code"] == "ACC023"] == ([key] if key else [])
+
+
+TWO_MACHINES = "num_machines: 2\nnum_processes: 16\n"
+ADDRESS = "main_process_ip: 10.0.0.1\nmain_process_port: 29500\n"
+
+
+@each_case(
+    ("text", "release", "expected"),
+    [
+        ("distributed_type: FSDP\nnum_processes: 2\nmixed_precision: fp8\n", "0.29.3", "ValueError: Unknown mixed precision value: fp8"),
+        ("distributed_type: FSDP\nnum_processes: 2\nmixed_precision: fp8\n", "1.2.1", ""),
+        (
+            "distributed_type: MULTI_GPU\nnum_processes: 2\nmain_process_port: [1]\n",
+            "1.2.1",
+            "TypeError: 'list' object cannot be interpreted",
+        ),
+        (
+            "distributed_type: MULTI_GPU\nnum_processes: 2\nmain_process_port: 70000\n",
+            "1.2.1",
+            "OverflowError: connect_ex(): port must be 0-65535.",
+        ),
+        (f"distributed_type: MULTI_GPU\n{TWO_MACHINES}{ADDRESS}machine_rank: 1\n".replace("29500", "'29500'"), "1.2.1", ""),
+        (f"distributed_type: MULTI_GPU\n{TWO_MACHINES}{ADDRESS}", "1.2.1", ""),
+        (f"distributed_type: MULTI_GPU\n{TWO_MACHINES}", "1.2.1", "ValueError: The port number of the rendezvous endpoint 'None:None'"),
+        (
+            f"distributed_type: MULTI_GPU\n{TWO_MACHINES}main_process_port: 70000\nmachine_rank: 1\n",
+            "1.2.1",
+            "ValueError: The port number of",
+        ),
+        (
+            f"distributed_type: MULTI_GPU\n{TWO_MACHINES}{ADDRESS}".replace("10.0.0.1", "''"),
+            "0.26.1",
+            "ValueError: The hostname of the rendezvous",
+        ),
+        ("distributed_type: MULTI_GPU\nnum_processes: 2\ndynamo_backend: 'NO'\ndynamo_config: true\n", "0.26.1", ""),  # which is replaced
+        ("distributed_type: MULTI_GPU\nnum_processes: 2\ndeepspeed_config: {deepspeed_config_file: none.json}\n", "1.2.1", ""),
+        (f"distributed_type: DEEPSPEED\n{TWO_MACHINES}deepspeed_config: {{zero_stage: 2}}\n", "1.2.1", ""),  # its own launcher
+        (
+            f"distributed_type: DEEPSPEED\n{TWO_MACHINES}deepspeed_config: {{deepspeed_multinode_launcher: standard}}\n",
+            "1.2.1",
+            "ValueError: The port number of the rendezvous endpoint 'None:None'",
+        ),
+        ("distributed_type: NO\nnum_processes: 1\ndeepspeed_config: {deepspeed_config_file: none.json}\n", "1.2.1", ""),  # the boolean
+        (f"distributed_type: FSDP\n{TWO_MACHINES}same_network: true\nrdzv_backend: c10d\n", "1.2.1", "ValueError: The port number of"),
+        (
+            f"distributed_type: DEEPSPEED\n{TWO_MACHINES}".replace("16", "[16]"),
+            "1.2.1",
+            "TypeError: unsupported operand type(s) for //: 'list'",
+        ),
+        (
+            "distributed_type: DEEPSPEED\nnum_processes: 8\ndeepspeed_config: {num_processes: x}\n",
+            "1.2.1",
+            "ValueError: Unsupported nproc_per",
+        ),
+        ("distributed_type: 'NO'\nnum_machines: 2\n", "1.2.1", "TypeError: expected str, bytes or os.PathLike object, not NoneType"),
+        (
+            "distributed_type: 'NO'\ndynamo_config: {dynamo_mode: 1}\n",
+            "1.2.1",
+            "TypeError: expected str, bytes or os.PathLike object, not int",
+        ),
+        ("distributed_type: MULTI_GPU\nnum_processes: 100.0\n", "1.2.1", "ValueError: Unsupported nproc_per_node value: 100.0"),
+        ("distributed_type: MULTI_GPU\nnum_processes: x\n", "1.2.1", "ValueError: Unsupported nproc_per_node value: x"),
+        ("distributed_type: MULTI_GPU\nnum_processes: true\n", "1.2.1", "ValueError: Unsupported nproc_per_node value: True"),
+        ("distributed_type: MULTI_GPU\nnum_processes: gpu\n", "1.2.1", ""),
+        (
+            f"distributed_type: MULTI_GPU\n{TWO_MACHINES}{ADDRESS}".replace("16", "16.0"),
+            "1.2.1",
+            "ValueError: Unsupported nproc_per_node value: 8.0",
+        ),
+    ],
+)
+def test_what_a_launch_ends_with(checked_project, text, release, expected):
+    report = checked_project({"acc.yaml": text}, f"accelerate=={release}", options=["--run", "--kind", "accelerate"], paths=["acc.yaml"])
+    raised = [each["exception"] for each in report["diagnostics"] if each["exception"]]
+    assert [each.startswith(expected) for each in raised] == ([True] if expected else []), raised
+
+
+def test_what_is_missing_is_named(checked_project):
+    text = "distributed_type: 'NO'\nnum_machines: 2\n"
+    report = checked_project({"acc.yaml": text}, "accelerate==1.2.1", options=["--run", "--kind", "accelerate"], paths=["acc.yaml"])
+    assert [each["key"] for each in report["diagnostics"] if each["exception"]] == ["/main_process_ip"]
+
+
+def test_an_address_that_is_filled_later_is_not_judged(checked_project):
+    text = f"distributed_type: MULTI_GPU\n{TWO_MACHINES}main_process_ip: ${{MASTER}}\nmain_process_port: ${{PORT}}\n"
+    assert not checked_project({"acc.yaml": text}, "accelerate==1.2.1", paths=["acc.yaml"])["diagnostics"]

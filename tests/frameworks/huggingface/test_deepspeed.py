@@ -107,6 +107,14 @@ def test_zero_section_is_demanded(pair):
     assert ("RUN002", "/zero_optimization") in errors(pair(without=["zero_optimization"]))
 
 
+@pytest.mark.parametrize(
+    ("changes", "refused"), [({"bf16": None}, True), ({"fp16": None}, True), ({"bf16": None, "fp16": {"enabled": True}}, False)]
+)
+def test_the_state_reads_both_precisions(pair, changes, refused):
+    lines = "fp16: true\n" if isinstance(changes.get("fp16"), dict) else ""
+    assert any("has no attribute 'mixed_precision'" in each.exception for each in pair(lines, **changes).diagnostics) is refused
+
+
 def test_missing_accumulation_becomes_one(pair):
     run = pair(without=["gradient_accumulation_steps"])
     assert run.verdict == "reject"

@@ -39,6 +39,14 @@ from cfglint.source.parse import parse
         ("tp_size: 1\n", "4.52.0", "reject"),
         ("optim: adamw_apex_fused\n", "5.7.0", "accept"),
         ("optim: adamw_apex_fused\n", "5.8.0", "reject"),
+        ("accelerator_config: {gradient_accumulation_kwargs: {foo: 1}}\n", "4.46.1", "reject"),
+        ("accelerator_config: {gradient_accumulation_kwargs: {foo: 1}}\n", "4.46.3", "accept"),
+        ("accelerator_config: {gradient_accumulation_kwargs: {foo: 1}}\n", "5.2.0", "reject"),
+        ("accelerator_config: {gradient_accumulation_kwargs: [foo]}\n", "4.46.3", "accept"),
+        ("accelerator_config: {gradient_accumulation_kwargs: 4}\n", "4.46.3", "reject"),
+        ("accelerator_config: {gradient_accumulation_kwargs: {}}\n", "4.39.3", "reject"),
+        ("ddp_backend: nccl\nuse_cpu: true\n", "4.52.4", "reject"),
+        ("ddp_backend: gloo\nuse_cpu: true\n", "4.52.4", "accept"),
     ],
 )
 def test_a_release_decides(text, release, verdict):

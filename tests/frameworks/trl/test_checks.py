@@ -35,6 +35,16 @@ def test_up_to_0_19_0_only_the_micro_batch_divides_a_generation(trl, codes, rele
     )
 
 
+@pytest.mark.parametrize(("size", "expected"), [(8, ["TRL039"]), (64, [])])
+def test_a_generation_has_a_micro_batch_of_each_process(trl, codes, size, expected):
+    sizes = f"num_generations: 4\nper_device_train_batch_size: 4\ngeneration_batch_size: {size}\n"
+    assert codes(trl(HEAD + sizes, "grpo", 8, release="0.19.0"), "error") == expected
+
+
+def test_what_is_written_for_four_bits_is_not_handed_on(trl, codes):
+    assert codes(trl(HEAD + "model_name_or_path: m\nload_in_4bit: 2\n", "sft", 1), "error") == []
+
+
 @each_case(
     ("trainer", "lines", "refusals"),
     [

@@ -77,6 +77,8 @@ def unused_block(config: AccelerateConfig) -> Iterator[Finding]:
 def unknown_key_in_block(config: AccelerateConfig) -> Iterator[Finding]:
     for name in filter(config.release_has, ("deepspeed_config", "fsdp_config", "parallelism_config")):
         for key in config.section(name):
+            if config.argument(str(key))[0] == name and config.release_has(str(key)):
+                continue  # it takes the place of the key of the top level
             if isinstance(key, str) and not any(config.release_has(each, name) for each in (key, PREFIXES.get(name, "") + key)):
                 setting = config.setting(name, key)
                 where = other_releases(config, key, name)

@@ -90,6 +90,8 @@ def finding(config: AccelerateConfig, refusal: Refusal) -> Finding:
     if refusal.kind in checks.OF_ARGUMENTS.values() and first.value is False:
         refusal.message = f"`{key}` is {first.spelled}, which is the boolean false in YAML, not a string"
         fix = replace(first, "no", "quote it")
+    elif isinstance(first.value, str) and first.value.isdecimal() and "cannot be interpreted as an integer" in refusal.exception:
+        fix = replace(first, int(first.value), "remove the quotes")
     elif "invalid truth value" in refusal.exception:
         refusal.message, remedy = f"`{key}` is {first.spelled}, not a boolean", set_one(first.name, ("true", "false"))
     own = SECTIONS.get(str(first.path[0]))

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import re
+
+from cfglint.evaluate import Unknown
 from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import BY_CODE, Finding, pages_of_checks, rule
 from cfglint.findings.wording import counted
 from cfglint.frameworks.accelerate import KIND
-from cfglint.frameworks.accelerate.checks import OF_LAUNCHER
+from cfglint.frameworks.accelerate.checks import OF_ARGUMENTS, OF_LAUNCHER, PORTS
 from cfglint.frameworks.accelerate.config import TPU, AccelerateConfig
 from cfglint.frameworks.accelerate.releases import HISTORY, KEYS_COMPARED, REQUIRED, SAGEMAKER, spawning, types
 from cfglint.frameworks.accelerate.rules.refused import finding, refused
 from cfglint.frameworks.remedies import choice, mistyped, not_attribute, replace
 from cfglint.source.annotations import Iterator
 
+COUNTS_OF_TORCHRUN = ("auto", "cpu", "gpu", "xpu")  # what it takes in place of a number
+HOST = re.compile(r"[\w.:-]+$")  # torch 2.13 distributed/elastic/rendezvous/utils.py, parse_rendezvous_endpoint
+NOT_JUDGED = frozenset("${}<>[")  # of placeholders, and of addresses in brackets
 TYPE_IS_CHECKED = (0, 34)  # from here on with a message of its own; before, the class cannot be created
 BLOCKS_COPIED = (1, 5)  # from here on a block that is not a mapping is skipped; 1.4.0 indexes it with each of its entries
 INDEXED_BLOCKS = ("deepspeed_config", "fsdp_config", "megatron_lm_config", "dynamo_config", "ipex_config", "mpirun_config")
@@ -79,16 +85,6 @@ COUNTS_PROCESSES = (0, 34)  # from here on a missing `num_processes` is added wh
 NO_SAGEMAKER = (1, 11)  # from here on the launcher looks up `parallelism_config`, which a SageMaker config does not have
 
 
-@rule("ACC021")
-def string_for_port(config: AccelerateConfig) -> Iterator[Finding]:
-    value = config.get("main_process_port")
-    if not isinstance(value, str) or not config.local or not config.spawns:
-        return
-    setting = config.setting("main_process_port")
-    fix = replace(setting, int(value), "remove the quotes") if value.isdecimal() and len(value) < 6 else None
-    yield Finding(setting, f"`main_process_port` is the string {setting.spelled}, not an integer", fix=fix)
-
-
 @rule("ACC022")
 def mapping_for_use_cpu(config: AccelerateConfig) -> Iterator[Finding]:
     if isinstance(config.get("use_cpu"), dict) and config.local:
@@ -113,11 +109,57 @@ def sagemaker_not_launched(config: AccelerateConfig) -> Iterator[Finding]:
 
 @rule("ACC025")
 def num_processes_not_a_number(config: AccelerateConfig) -> Iterator[Finding]:
-    value = config.processes
-    if isinstance(value, (dict, list)) and config.spawns and config.local and config.machines == 1:
-        shown = None if isinstance(value, dict) else value
-        text = f"ValueError: Unsupported nproc_per_node value: {shown}"
-        yield mistyped(config.setting("num_processes"), "a number", text, "set `num_processes` to the number of GPUs")
+    value, machines = config.processes, config.machines
+    if not config.spawns or not config.local or config.is_filtered:
+        return
+    passed, text = None if isinstance(value, dict) else value, ""  # a mapping is no argument of the launcher
+    is_divided = isinstance(passed, (int, float)) and isinstance(machines, (int, float))
+    if isinstance(passed, (int, float)) and isinstance(machines, (int, float)) and machines > 1:
+        passed //= machines
+    if config.is_run_by_deepspeed:
+        if not is_divided and isinstance(machines, int):
+            text = f"TypeError: unsupported operand type(s) for //: {type(passed).__name__!r} and {type(machines).__name__!r}"
+    elif (machines == 1 or is_divided) and not is_number_of_processes(str(passed)):
+        text = f"ValueError: Unsupported nproc_per_node value: {passed}"
+    if text:
+        found = mistyped(config.setting(*config.argument("num_processes")), "an integer", text, "set `num_processes` to the number of GPUs")
+        found.depends_on = config.rest if value is None else ()  # a flag of the launch line may give it
+        yield found
+
+
+def is_number_of_processes(text: str) -> bool:
+    """Whether torchrun takes a text as the number of processes."""
+    try:
+        int(text)
+    except ValueError:
+        return text in COUNTS_OF_TORCHRUN
+    return True
+
+
+@rule("ACC029")
+def invalid_rendezvous_endpoint(config: AccelerateConfig) -> Iterator[Finding]:
+    if not config.spawns or not config.local or config.machines == 1 or config.is_run_by_deepspeed or not config.per_machine:
+        return
+    if ("same_network",) in config.overridden and config.get("rdzv_backend", default="static") != "static":
+        return  # the launcher passes no endpoint; only the flag counts, whose default hides what the file says
+    address, port = (config.get(f"main_process_{part}") for part in ("ip", "port"))
+    if isinstance(address, Unknown) or isinstance(port, Unknown):
+        return
+    if not HOST.match(str(address)) and NOT_JUDGED.isdisjoint(str(address)):
+        text = f"ValueError: The hostname of the rendezvous endpoint '{address}:{port}' must be a dot-separated list of labels"
+        setting = config.setting("main_process_ip")
+        yield Finding(
+            setting,
+            f"`main_process_ip` is {setting.spelled}, not an address",
+            exception=text,
+            help="write the address of the first machine",
+        )
+    elif not re.fullmatch("[0-9]+", str(port)) or int(port) not in PORTS:
+        text = f"ValueError: The port number of the rendezvous endpoint '{address}:{port}' must be an integer between 0 and {len(PORTS)}."
+        message = f"{counted(config.machines, 'machine')} need `main_process_port`, the port of the first one"
+        doubts = config.rest if port is None else ()  # a flag of the launch line may give it
+        place = config.setting("main_process_port") if config.has("main_process_port") else config.absent("main_process_port")
+        yield Finding(place, message, exception=text, depends_on=doubts, help=set_key("main_process_port", 29500))
 
 
 @rule("ACC026")
@@ -225,5 +267,5 @@ def process_count_mismatch(config: AccelerateConfig) -> Iterator[Finding]:
         yield Finding(setting, message, note=f"accelerate launch starts {counted(config.started, 'process')}", help=remedy)
 
 
-for page in (page for page in pages_of_checks(KIND) if page not in BY_CODE):  # the others have a function for what is no row
+for page in sorted({*pages_of_checks(KIND), *OF_ARGUMENTS.values()} - BY_CODE.keys()):  # the others have a function for what is no row
     rule(page)(lambda config, code=page: refused(config, code))

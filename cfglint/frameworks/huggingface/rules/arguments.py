@@ -22,6 +22,9 @@ from cfglint.source.sections import Section
 NO_EMPTYING = remove_key("torch_empty_cache_steps", " to keep the cache")
 ARTICLES = {str: "a string", bool: "a boolean", int: "an integer", float: "a number", list: "a list", dict: "a mapping"}
 EMPTY_CACHE_CHECKED = (4, 50)  # the check of 4.49.0 accepts every integer
+OF_CPU = ("gloo", "mpi", "ccl")
+BACKEND_COMPARED = (0, 29, 3)  # release of accelerate that refuses a backend that it does not use
+SPELLED_RIGHT = (1, 11)
 
 
 @rule("HFT001")
@@ -103,9 +106,18 @@ def configured_state_without_accelerator(config: TrainerConfig) -> Iterator[Find
 
 @rule("HFT012")
 def backend_without_launcher(config: TrainerConfig) -> Iterator[Finding]:
-    if config.arguments["ddp_backend"] is not None and config.launched is False:
+    backend, setting = config.arguments["ddp_backend"], of(config, "ddp_backend")
+    if backend is None:
+        return
+    if config.launched is False:
         message = "`ddp_backend` requires a process group, but 1 GPU runs without a launcher"
-        yield Finding(of(config, "ddp_backend"), message, help=remove_key("ddp_backend") | "start the run with torchrun")
+        yield Finding(setting, message, help=remove_key("ddp_backend") | "start the run with torchrun")
+    elif config.launched and config.arguments["use_cpu"] and backend not in OF_CPU and config.has_accelerate(BACKEND_COMPARED, (4, 40)):
+        spelling = "available" if config.has_accelerate(SPELLED_RIGHT) else "avaliable"
+        text = f"ValueError: Your assigned backend {backend} is not {spelling}, please use gloo"
+        message = f"`ddp_backend` is {setting.spelled}, which is not a backend of the CPU (`use_cpu`)"
+        remedy = set_key("ddp_backend", "gloo") | remove_key("ddp_backend")
+        yield Finding(setting, message, related=(of(config, "use_cpu"),), exception=text, help=remedy)
 
 
 @rule("HFT013")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.evaluate import Unknown
 from cfglint.findings.diagnostic import ERROR, WARNING, Fix
+from cfglint.findings.releases import Releases
 from cfglint.findings.remedy import remove_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.huggingface import OWN_LOOP
@@ -21,9 +22,10 @@ SHORTEST_CHECKED = 5  # characters; in shorter names one edit often gives anothe
 UNLESS_OWN = "HfArgumentParser refuses it, unless the script defines it itself"  # of a key that may be the script's own
 IGNORED = "the program takes what its parser does not know as further words, so it has no effect"
 ACCUMULATION_KEYS = ("num_steps", "adjust_scheduler", "sync_with_dataloader", "sync_each_batch")
+ONLY_NUM_STEPS = Releases((4, 46, 2), (5, 2), "accelerate's plugin is made of all `gradient_accumulation_kwargs`")
 ACCELERATOR_KEYS = {
     **dict.fromkeys(("split_batches", "dispatch_batches", "even_batches", "use_seedable_sampler"), (4, 38)),
-    "gradient_accumulation_kwargs": (4, 39),
+    "gradient_accumulation_kwargs": (4, 40),
     "non_blocking": (4, 41),
     "use_configured_state": (4, 42),
 }
@@ -136,6 +138,8 @@ def unknown_accelerator_config_key(config: TrainerConfig) -> Iterator[Finding]:
         return
     if not isinstance(value, dict):
         text = f"TypeError: stat: path should be string, bytes, os.PathLike or integer, not {type(value).__name__}"
+        if isinstance(value, int):  # a file that is open
+            text = "OSError: [Errno 9] Bad file descriptor"
         message = f"`accelerator_config` is {shown(value)}; it must be a mapping or a file name"
         remedy = remove_key("accelerator_config") | "write a mapping"
         yield Finding(config.setting("accelerator_config"), message, exception=text, help=remedy)
@@ -152,17 +156,30 @@ def unknown_accelerator_config_key(config: TrainerConfig) -> Iterator[Finding]:
 def unknown_accumulation_key(config: TrainerConfig) -> Iterator[Finding]:
     value = config.accelerator.get("gradient_accumulation_kwargs")
     path = ("accelerator_config", "gradient_accumulation_kwargs")
-    if value is not None and not isinstance(value, dict):
-        text = f"TypeError: {type(value).__name__!r} object does not support item assignment"
+    is_ignored = config.version in ONLY_NUM_STEPS
+    if (
+        value is not None
+        and not isinstance(value, dict)
+        and not (is_ignored and isinstance(value, (str, list)) and "num_steps" not in value)
+    ):
+        if isinstance(value, list):
+            text = "TypeError: list indices must be integers or slices, not str"
+        elif isinstance(value, str):
+            text = "TypeError: 'str' object does not support item assignment"
+        else:
+            text = f"TypeError: argument of type {type(value).__name__!r} is not iterable"
         message = f"`gradient_accumulation_kwargs` is {shown(value)}, not a mapping"
         remedy = remove_key(".".join(path)) | "write a mapping"
         yield Finding(config.setting(*path), message, exception=text, help=remedy)
     for key in config.accumulation_kwargs:
-        if key not in ACCUMULATION_KEYS:
+        setting, remedy = config.setting(*path, key), remove_key(f"{'.'.join(path)}.{key}")
+        if is_ignored and key != "num_steps":
+            message = f"`{key}` in `gradient_accumulation_kwargs` is ignored by {config.release}, which uses `num_steps` only"
+            yield Finding(setting, message, severity=WARNING, on_key=True, help=remedy)
+        elif key not in ACCUMULATION_KEYS:
             text = f"TypeError: GradientAccumulationPlugin.__init__() got an unexpected keyword argument {key!r}"
             message = f"unknown key `{key}` in `gradient_accumulation_kwargs`"
-            remedy = remove_key(f"{'.'.join(path)}.{key}") | f"write one of {listed(list(ACCUMULATION_KEYS))}"
-            yield Finding(config.setting(*path, key), message, exception=text, on_key=True, help=remedy)
+            yield Finding(setting, message, exception=text, on_key=True, help=remedy | f"write one of {listed(list(ACCUMULATION_KEYS))}")
 
 
 CHANGES_RUN = frozenset(("past_index", "sharded_ddp", "tp_size", "use_ipex", "push_to_hub_model_id", "push_to_hub_organization"))

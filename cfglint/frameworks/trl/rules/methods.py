@@ -273,16 +273,18 @@ def invalid_generation_size(config: TrlConfig) -> Iterator[Finding]:
     accumulation = config.arguments["gradient_accumulation_steps"]
     if all(value is None for value in sizes.values()) and isinstance(accumulation, int) and accumulation < 0:
         sizes["gradient_accumulation_steps"] = accumulation
+    text = "ValueError: batch_size should be a positive integer value, but got batch_size=0"
+    size, micro = sizes[GENERATION], config.batch.micro_batch
+    if isinstance(size, int) and size > 0 and generation(config).steps == 0:
+        message = f"`{GENERATION}` is {size}, less than the micro batch of {micro.value} on each of {config.world_size} GPUs"
+        remedy = remove_key(GENERATION, " for the default")
+        yield Finding(of(config, GENERATION), message, related=(micro,), exception=text, help=remedy)
     for name, value in sizes.items():
         if not isinstance(value, (int, float)) or (isinstance(value, int) and (value > 0 or config.trl_version in LISTS_VALID)):
             continue
-        text = "ValueError: batch_size should be a positive integer value, but got batch_size=0"
-        if value < 0:
-            text = "ValueError: maxlen must be non-negative"
-        elif isinstance(value, float):
-            text = "TypeError: an integer is required"
+        raised = "ValueError: maxlen must be non-negative" if value < 0 else "TypeError: an integer is required"
         message = f"`{name}` is {value}; it must be a positive integer"
-        yield Finding(of(config, name), message, exception=text, help=remove_key(name, " for the default"))
+        yield Finding(of(config, name), message, exception=raised if value else text, help=remove_key(name, " for the default"))
 
 
 @rule("TRL060")
