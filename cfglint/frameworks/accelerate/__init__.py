@@ -63,8 +63,9 @@ class Accelerate(Framework):
 
     def references(self, document: Document) -> list[tuple[Path, str, str]]:
         path = ("deepspeed_config", "deepspeed_config_file")
-        name, engine = named_file(document, *path), named_file(document, "distributed_type")
-        is_read = engine == "DEEPSPEED" or not engine.replace("_", "").isupper()  # no other type, as far as the file says
+        name, found = named_file(document, *path), document.find(("distributed_type",))[1]
+        engine = found.resolved().raw if found is not None else ""
+        is_read = engine == "DEEPSPEED" or not engine.replace("_", "").isalnum()  # no other type, as far as the file says
         return [(path, name, "deepspeed")] if name not in ("", "none") and is_read else []
 
 

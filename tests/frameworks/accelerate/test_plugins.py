@@ -183,6 +183,19 @@ def test_what_a_launch_ends_with(checked_project, text, release, expected):
     assert [each.startswith(expected) for each in raised] == ([True] if expected else []), raised
 
 
+@each_case(
+    ("engine", "read"),
+    [("DEEPSPEED", True), ("'DEEPSPEED'", True), ("${ENGINE}", True), ("MULTI_GPU", False), ("NO", False), ("'NO'", False)],
+)
+def test_only_deepspeed_reads_its_file(checked_project, engine, read):
+    files = {
+        "acc.yaml": f"distributed_type: {engine}\nnum_processes: 1\ndeepspeed_config: {{deepspeed_config_file: ds.json}}\n",
+        "ds.json": "[]\n",
+    }
+    report = checked_project(files, "accelerate==1.2.1", options=["--kind", "accelerate"], paths=["acc.yaml"])
+    assert ("DSP001" in {each["code"] for each in report["diagnostics"]}) is read
+
+
 def test_what_is_missing_is_named(checked_project):
     text = "distributed_type: 'NO'\nnum_machines: 2\n"
     report = checked_project({"acc.yaml": text}, "accelerate==1.2.1", options=["--run", "--kind", "accelerate"], paths=["acc.yaml"])
