@@ -65,7 +65,7 @@ class Accelerate(Framework):
         path = ("deepspeed_config", "deepspeed_config_file")
         name, found = named_file(document, *path), document.find(("distributed_type",))[1]
         engine = found.resolved().raw if found is not None else ""
-        is_read = engine == "DEEPSPEED" or not engine.replace("_", "").isalnum()  # no other type, as far as the file says
+        is_read = engine in ("", "DEEPSPEED") or not frozenset("${}<>").isdisjoint(engine)  # no other type, as far as the file says
         return [(path, name, "deepspeed")] if name not in ("", "none") and is_read else []
 
 

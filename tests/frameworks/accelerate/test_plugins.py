@@ -185,7 +185,7 @@ def test_what_a_launch_ends_with(checked_project, text, release, expected):
 
 @each_case(
     ("engine", "read"),
-    [("DEEPSPEED", True), ("'DEEPSPEED'", True), ("${ENGINE}", True), ("MULTI_GPU", False), ("NO", False), ("'NO'", False)],
+    [("DEEPSPEED", True), ("'DEEPSPEED'", True), ("${ENGINE}", True), ("MULTI_GPU", False), ("NO", False), ("'NO'", False), ("0.5", False)],
 )
 def test_only_deepspeed_reads_its_file(checked_project, engine, read):
     files = {
