@@ -1,7 +1,7 @@
 """The rows of DeepSpeed: what `DeepSpeedConfig` and the validators of its models refuse.
 
 In the rows of the constructor a section that is a model has the values of the model, under the name of the section. The engine checks
-the section of the experts with sizes of its own.
+the section of the experts with sizes of its own, and makes the scheduler of a curriculum.
 """
 
 from __future__ import annotations
@@ -62,6 +62,8 @@ PASSED: dict[str, Any] = {  # what the engine passes to the check, without an `m
     "zero_offload_optimizer": ["is not", ["attr", ["f", "zero_optimization"], "offload_optimizer"], None],
     "zero_offload_param": ["is not", ["attr", ["f", "zero_optimization"], "offload_param"], None],
 }
+CURRICULUM: Any = ["f", "curriculum_learning"]
+OF_CURRICULUM, SCHEDULER = "runtime.data_pipeline.curriculum_scheduler", "CurriculumScheduler"
 UNSET = ["?", "constant _UNSET"]
 FILLED: dict[str, Any] = {"preset_model": ["?", "constant PRESET_MODELS"], "expert_activation": ["dict"]}  # by loops of the package
 FILE = ["f", "_param_dict"]  # the values of the file, as a field of the object
@@ -103,8 +105,19 @@ def constructor(package: Package) -> Iterator[Function]:
     parts["keys"] += of_section
     for stage in STAGES:
         yield Function(CONSTRUCTOR, stage, "", parts[stage])
+    of_engine += curriculum(package) if "get_curriculum_params_legacy" in module.names else []
     if of_engine:
-        yield Function(CONSTRUCTOR, "experts", "", of_engine)
+        yield Function(CONSTRUCTOR, "engine", "", of_engine)
+
+
+def curriculum(package: Package) -> list[Row]:
+    """What the scheduler refuses that the engine makes of a section at the top, as long as a release has one."""
+    module = package.module(f"{PACKAGE}.{OF_CURRICULUM}")
+    definition = module.names[SCHEDULER]
+    method = next(each for each in definition.body if isinstance(each, ast.FunctionDef) and each.name == "__init__")
+    rows = rows_of(package, module, method, (definition, module), bound={"self": Ref("root"), "config": CURRICULUM})[0]
+    found = [*needed(reversed([row for row in rows if "warn" not in row]), set())]
+    return [{**row, "when": [["is a", CURRICULUM, "dict"], ["get", CURRICULUM, "enabled", False], *row["when"]]} for row in reversed(found)]
 
 
 def experts(package: Package) -> tuple[list[Row], list[Row]]:

@@ -128,6 +128,8 @@ RULES: dict[str, Head] = {
     "DSP073": ("invalid-expert-parallel", "error", "init", ("deepspeed",), "combination", (("old_names", ("expert-parallel",)), ("checks", ("[expert_parallel",)))),
     "DSP074": ("autocast-module-without-package", "error", "init", ("deepspeed",), "combination", (("old_names", ("autocast-module-path",)), ("found_releases", (((0, 17, 2), (), "", "deepspeed"),)))),
     "DSP075": ("checkpoint-writer-without-data-parallel", "error", "init", ("deepspeed",), "combination", (("old_names", ("checkpoint-writer-without-unit",)),)),
+    "DSP076": ("invalid-curriculum", "error", "init", ("deepspeed",), "combination", (("checks", ("[curriculum_learning",)),)),
+    "DSP077": ("incompatible-amp", "error", "init", ("deepspeed",), "combination", ()),
     "DSP080": ("clipping-not-a-number", "error", "first-step", ("deepspeed",), "combination", ()),
     "DSP081": ("invalid-steps-per-print", "error", "first-step", ("deepspeed",), "combination", (("old_names", ("steps-per-print",)),)),
     "DSP082": ("zenflow-without-zero", "error", "first-step", ("deepspeed",), "combination", ()),

@@ -16,7 +16,8 @@ from cfglint.source.annotations import ConfigTable
 CONSTRUCTOR = "DeepSpeedConfig"
 PRECISIONS, SUM, MODULES = "PRC100", "DSP010", "TYP107"
 COEFFICIENT = "DSP072"
-EXPERTS, OF_EXPERTS = "DSP073", "expert_parallel.enabled"
+OF_ENGINE = {"expert_parallel": "DSP073", "curriculum_learning": "DSP076"}  # sections that the engine checks by rows, and their pages
+SWITCHES = {page: f"{section}.enabled" for section, page in OF_ENGINE.items()}
 WORLD = "world_size"
 MODELS = ("zero_optimization", "fp16", "bf16", "compile", "tensor_parallel")  # sections whose rows get the values of their models
 KEPT = ("stage", "train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps")
@@ -34,17 +35,18 @@ OF_KEYS = {
     "checkpoint": "TYP106",
     "vocabulary_size": "TYP112",
     "optimizer": "TYP112",
+    "curriculum_learning": OF_ENGINE["curriculum_learning"],
 }
 ATTRIBUTES = {"optimizer_params": ("optimizer", "params"), "keep_in_fp32_modules": ("data_types", "keep_in_fp32_modules")}  # and their keys
 NORM = ("optimizer", "params", "max_grad_norm")
 WRITER = "writer contains invalid value"
 
 
-def plan(release: Version, has_experts: bool) -> Plan:
-    if (release, has_experts) not in _plans:
-        keys, sanity, experts = (table_of(FRAMEWORK.kind).rows(stage, CONSTRUCTOR, release) for stage in ("keys", "sanity", "experts"))
-        _plans[release, has_experts] = Plan({"config": [*keys, *sanity], "init": experts if has_experts else []})
-    return _plans[release, has_experts]
+def plan(release: Version, asks_engine: bool) -> Plan:
+    if (release, asks_engine) not in _plans:
+        keys, sanity, engine = (table_of(FRAMEWORK.kind).rows(stage, CONSTRUCTOR, release) for stage in ("keys", "sanity", "engine"))
+        _plans[release, asks_engine] = Plan({"config": [*keys, *sanity], "init": engine if asks_engine else []})
+    return _plans[release, asks_engine]
 
 
 _plans: dict[tuple[Version, bool], Plan] = {}
@@ -57,7 +59,9 @@ def refusals(config: DeepSpeedConfig) -> list[Refusal]:
         section = config.section(name)
         refused = {str(fault.path[0]): unknown_field(name) for fault in section.faults if fault.path}
         (written if config.section_key(name) in written else defaults)[name] = {**section.values, **refused}
-    check = Check(plan(config.version, "expert_parallel" in written), written, defaults, (), lambda *_: None, pages_of(FRAMEWORK.kind))
+    check = Check(
+        plan(config.version, not written.keys().isdisjoint(OF_ENGINE)), written, defaults, (), lambda *_: None, pages_of(FRAMEWORK.kind)
+    )
     return [refusal for refusal in check.refusals(Words(KEPT, {(WORLD,): ""}, lambda key: True, PLACES)) if is_worded(config, refusal)]
 
 
@@ -68,16 +72,25 @@ def is_worded(config: DeepSpeedConfig, refusal: Refusal) -> bool:
     refusal.paths = [(*ATTRIBUTES.get(each[0], each[:1]), *each[1:]) for each in refusal.paths]
     if WRITER in refusal.exception:
         refusal.paths = [("checkpoint", "writer", refusal.exception.partition(" for ")[2].partition(",")[0])]
-    path = refusal.paths[0] if refusal.paths else ("",)
-    if refusal.failed:
+    path, failed = refusal.paths[0] if refusal.paths else ("",), refusal.failed
+    if failed:
         root, path = path[0], next((path[:end] for end in range(1, len(path)) if not isinstance(config.get(*path[:end]), dict)), path)
         if root not in OF_KEYS or path == ("checkpoint",) or refusal.exception.endswith("'keys'"):
             return False
-        refusal.kind, refusal.paths = OF_KEYS[str(root)], [NORM if root == "optimizer" else path]
+        refusal.kind, refusal.paths = OF_KEYS[str(root)], [NORM if root == "optimizer" else (root,) if root in OF_ENGINE else path]
     setting, kind = config.setting(*refusal.paths[0]), refusal.kind
     name, value = setting.name, setting.value
-    choices = refusal.exception.partition("expecting one of ")[2]
-    if "no attribute" in refusal.exception:
+    choices, said = refusal.exception.partition("expecting one of ")[2], first_words(refusal.exception.partition(": ")[2])
+    if kind in SWITCHES:
+        switch = SWITCHES[kind]
+        refusal.paths = [each for each in refusal.paths if dotted(each) != switch] or [(switch.partition(".")[0],)]
+        steps = [step for step in refusal.help if not (isinstance(step, Removal) and step.key == switch)]
+        what = "no" if refusal.exception.startswith("KeyError: ") else "a wrong value:"
+        refusal.message, refusal.help = (
+            f"`{name}` has {what} {said}" if failed else said or refusal.message,
+            [*steps, set_key(switch, False)],
+        )
+    elif "no attribute" in refusal.exception:
         wanted = "a string" if refusal.exception.endswith(("'lower'", "'upper'")) else "an object"
         refusal.message, refusal.help = f"`{name}` is {spelled(value)}, not {wanted}", [remove_key(name)]
     elif refusal.exception.startswith("TypeError"):
@@ -98,10 +111,6 @@ def is_worded(config: DeepSpeedConfig, refusal: Refusal) -> bool:
     elif kind == PRECISIONS:
         refusal.help = [set_key(config.at(section, "enabled").name, False) for section in ("fp16", "bf16")]
         return {"fp16.enabled", "bf16.enabled"}.isdisjoint(config.mismatched_keys)  # of which the trainer fails before
-    elif kind == EXPERTS:
-        refusal.paths = [each for each in refusal.paths if dotted(each) != OF_EXPERTS] or refusal.paths
-        steps = [step for step in refusal.help if not (isinstance(step, Removal) and step.key == OF_EXPERTS)]
-        refusal.message, refusal.help = first_words(refusal.exception.partition(": ")[2]), [*steps, set_key(OF_EXPERTS, False)]
     elif kind == COEFFICIENT:
         refusal.message = f"`{name}` is not supported"
     elif kind == SUM:

@@ -12,16 +12,22 @@ from cfglint.frameworks.releases.versions import Version
 from cfglint.source.annotations import ConfigMapping, Operand
 from cfglint.source.record import Record
 
-ONE_BIT = ("onebitadam", "onebitlamb", "zerooneadam")
-ONE_BIT_REMOVED = OPTIMIZERS[ONE_BIT[0]][-1][1]
+ONE_BIT = {"onebitadam": "OnebitAdam", "onebitlamb": "OnebitLamb", "zerooneadam": "ZeroOneAdam"}
+ONE_BIT_REMOVED = OPTIMIZERS["onebitadam"][-1][1]
+TITLES = {"OnebitAdam": "1-bit Adam", "OnebitLamb": "1-bit Lamb", "ZeroOneAdam": "0/1 Adam"}  # what messages call them
+ONE_BIT_BACKENDS = ("nccl", "mpi", "hccl", "compressed")
 NOT_CLASSES = ("lr_scheduler", "swa_utils")  # attributes of torch.optim that pass the check of names and cannot be called
 ADAM_KEYS = "lr bias_correction betas eps weight_decay amsgrad"
+ONE_BIT_KEYS = f"{ADAM_KEYS} eps_inside_sqrt max_grad_norm cuda_aware comm_backend_name"
 TORCH_COMMON = "maximize foreach differentiable"
 PARAMETERS = {
     "FusedAdam": f"{ADAM_KEYS} set_grad_none",
     **dict.fromkeys(("DeepSpeedCPUAdam", "ZenFlowCPUAdam"), ADAM_KEYS),
     "FusedLamb": "lr bias_correction betas eps eps_inside_sqrt weight_decay max_grad_norm max_coeff min_coeff amsgrad",
     "FusedLion": "lr betas weight_decay set_grad_none",
+    "OnebitAdam": f"{ONE_BIT_KEYS} freeze_step",
+    "OnebitLamb": f"{ONE_BIT_KEYS} freeze_step max_coeff min_coeff coeff_beta factor_max factor_min factor_threshold",
+    "ZeroOneAdam": f"{ONE_BIT_KEYS} var_freeze_step var_update_scaler local_step_scaler local_step_clipper",
     "DeepSpeedCPULion": "lr betas weight_decay fp32_optimizer_states",
     "DeepSpeedCPUAdagrad": "lr eps weight_decay amsgrad fp32_optimizer_states",
     "Adam": f"lr betas eps weight_decay amsgrad {TORCH_COMMON} capturable fused decoupled_weight_decay",
@@ -54,7 +60,7 @@ NOT_NEGATIVE = {
 ABOVE_ZERO = {"SparseAdam": "lr eps"}
 # Classes that unpack `betas` in their constructor.
 READS_BETAS = ("Adam", "AdamW", "Adamax", "NAdam", "RAdam", "SparseAdam", "DeepSpeedCPUAdam", "ZenFlowCPUAdam", "DeepSpeedCPULion")
-NO_AMSGRAD = ("FusedAdam", "FusedLamb")
+NO_AMSGRAD = ("FusedAdam", "FusedLamb", *TITLES)
 NATIVE = ("FusedAdam", "FusedLamb", "FusedLion", "DeepSpeedCPUAdam", "ZenFlowCPUAdam", "DeepSpeedCPULion", "DeepSpeedCPUAdagrad")
 TESTED_WITH_ZERO = (
     *("Adam", "AdamW", "Adagrad", "FusedAdam", "FusedLion", "MuonWithAuxAdam"),
@@ -65,6 +71,7 @@ CLASSES = {  # DeepSpeed's name -> its class, and that with the optimizer's stat
     "lion": ("FusedLion", "DeepSpeedCPULion"),
     "lamb": ("FusedLamb", "FusedLamb"),
     "muon": ("MuonWithAuxAdam", "MuonWithAuxAdam"),
+    **{name: (title, title) for name, title in ONE_BIT.items()},
     "muadam": ("Adam", "Adam"),
     "muadamw": ("AdamW", "AdamW"),
     "musgd": ("SGD", "SGD"),
@@ -144,12 +151,12 @@ def chosen(section: object, version: Version, is_offloaded: bool, has_zenflow: b
     if not isinstance(name, str) or not isinstance(section, dict):
         return None
     is_own = any(holds(since, until, version) for since, until in OPTIMIZERS.get(name.lower(), ()))
-    if name.lower() not in ONE_BIT and is_own:
+    if is_own:
         name = name.lower()
     params = section.get("params")
     arguments = dict(params) if isinstance(params, dict) else {}
     if not is_own:
-        is_of_torch = name in PARAMETERS and name[0].isupper() and name not in NATIVE and name != "ZenFlowCPUAdam"
+        is_of_torch = name in PARAMETERS and name[0].isupper() and name not in (*NATIVE, *TITLES)
         built = name if is_of_torch else ""
     elif name in ("adam", "adamw"):  # torch's with `torch_adam`, DeepSpeed's on the CPU with offload, else the fused one
         decoupled = arguments.get("adam_w_mode", True) or name == "adamw"
@@ -160,7 +167,7 @@ def chosen(section: object, version: Version, is_offloaded: bool, has_zenflow: b
         for key in TAKEN_BY_ADAM:
             arguments.pop(key, None)
     else:
-        built = CLASSES.get(name, (name.lower(), name.lower()))[is_offloaded]  # the 1-bit optimizers have their own names
+        built = CLASSES[name][is_offloaded]
     return Optimizer(name, built, params, arguments)
 
 
@@ -183,7 +190,7 @@ def scheduler_of(section: object, version: Version) -> Scheduler | None:
     name, params = (section.get(key) for key in ("type", "params")) if isinstance(section, dict) else (None, None)
     if not isinstance(name, str):
         return None
-    own, given = has_own(name, version), params or ()
+    own, given = has_own(name, version), params if isinstance(params, dict) else ()
     needed, others = map(str.split, OWN[name] if own else TORCH.get(name, ("", "")))
     missing, extra = [key for key in needed if key not in given], [key for key in given if key not in needed and key not in others]
     return Scheduler(name, own, own or name in TORCH, params, missing, extra)

@@ -91,7 +91,9 @@ def refused_values(optimizer: Optimizer) -> Iterator[tuple[str, str]]:
     """(parameter, exception) for the values that the class itself checks."""
     arguments, name = optimizer.arguments, optimizer.class_name
     if name in optimizers.NO_AMSGRAD and arguments.get("amsgrad"):
-        yield "amsgrad", f"RuntimeError: {name} does not support the AMSGrad variant."
+        yield "amsgrad", f"RuntimeError: {optimizers.TITLES.get(name, name)} does not support the AMSGrad variant."
+    if name in optimizers.TITLES and arguments.get("comm_backend_name", "nccl") not in optimizers.ONE_BIT_BACKENDS:
+        yield "comm_backend_name", "AttributeError: 'NoneType' object has no attribute 'size'"
     if name == "MuonWithAuxAdam" and arguments.get("ns_method", "gram") not in ("gram", "standard"):
         yield "ns_method", f"AssertionError: ns_method must be one of {{'standard', 'gram'}}, got {arguments['ns_method']}"
     for key in (*optimizers.NOT_NEGATIVE.get(name, "").split(), *optimizers.ABOVE_ZERO.get(name, "").split()):
@@ -242,6 +244,8 @@ def refused_by_scheduler(config: DeepSpeedConfig, name: str, params: ConfigMappi
         if wrong and not isinstance(low, list) and not isinstance(high, list):
             yield wrong[0], f"TypeError: unsupported operand type(s) for -: '{type(high).__name__}' and '{type(low).__name__}'"
     if name in optimizers.WARMUPS:
+        if not isinstance(steps, (int, float)):
+            yield key, f"TypeError: '>' not supported between instances of '{type(steps).__name__}' and 'int'"
         if isinstance(params.get("warmup_type"), (list, dict)):
             yield "warmup_type", f"TypeError: unhashable type: '{type(params['warmup_type']).__name__}'"
         total = params.get("total_num_steps", 0)

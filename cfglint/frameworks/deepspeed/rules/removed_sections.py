@@ -27,11 +27,36 @@ def invalid_removed_section(config: DeepSpeedConfig) -> Iterator[Finding]:
                 text = f"`{key}` has no `enabled`, which {config.release} requires"
                 remedy = set_key(f"{key}.enabled", False) | remove_key(key)
                 yield Finding(config.setting(key), text, exception="KeyError: 'enabled'", help=remedy)
+            elif key == "progressive_layer_drop" and value["enabled"] and not {"theta", "gamma"} <= value.keys():
+                missing = "theta" if "theta" not in value else "gamma"
+                text = f"`{key}` has no `{missing}`, which is required where it is enabled"
+                remedy = set_key(f"{key}.{missing}", 0.5 if missing == "theta" else 0.001) | set_key(f"{key}.enabled", False)
+                yield Finding(config.setting(key), text, exception=f"KeyError: '{missing}'", help=remedy, fails_at="init")
             elif key == "sparse_attention" and value.get("mode", "fixed") not in SPARSE_MODES:
                 raised = f"NotImplementedError: Given sparsity mode, {value['mode']}, has not been implemented yet!"
                 text = f"`sparse_attention.mode` is {spelled(value['mode'])}; it must be {listed(map(spelled, SPARSE_MODES))}"
                 remedy = choice("sparse_attention.mode", value["mode"], SPARSE_MODES)
                 yield Finding(config.setting(key, "mode"), text, exception=raised, help=remedy)
+
+
+@rule("DSP077")
+def incompatible_amp(config: DeepSpeedConfig) -> Iterator[Finding]:
+    if not config.looks_up("amp") or not config.get("amp", "enabled") or not config.has_optimizer:
+        return
+    if config.stage:
+        text, other = "ZeRO", set_key("zero_optimization.stage", 0)
+        raised = "AssertionError: Amp and ZeRO are not currently compatible, please use (legacy) fp16 mode"
+    elif config.precision != "fp32" and config.get("data_types", "grad_accum_dtype") is None:
+        text, other = config.precision, set_key(config.at(config.precision, "enabled").name, False)
+        raised = "NotImplementedError: "
+        if config.precision == "bf16":  # without ZeRO its gradients are accumulated in fp32
+            raised += "Model data type and gradient accumulation data type must be equal to use Amp"
+        else:
+            raised += "Cannot enable both amp with (legacy) fp16 or bfloat16 mode"
+    else:
+        return
+    remedy = set_key("amp.enabled", False) | other
+    yield Finding(config.setting("amp", "enabled"), f"`amp` is incompatible with {text}", exception=raised, help=remedy)
 
 
 PRUNINGS = ("sparse_pruning", "row_pruning", "head_pruning", "channel_pruning")

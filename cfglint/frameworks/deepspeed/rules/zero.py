@@ -7,7 +7,7 @@ from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.models import default_of_key
-from cfglint.frameworks.deepspeed.optimizers import PARAMETERS, TESTED_WITH_ZERO
+from cfglint.frameworks.deepspeed.optimizers import PARAMETERS, TESTED_WITH_ZERO, TITLES
 from cfglint.frameworks.deepspeed.rules.values import uses_bf16_optimizer
 from cfglint.frameworks.remedies import insert, remove
 from cfglint.source.annotations import Iterator, Operand
@@ -42,7 +42,12 @@ def untested_zero_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
     optimizer = config.optimizer
     if config.stage not in (1, 2, 3) or optimizer is None or not optimizer.class_name:
         return
-    if optimizer.class_name not in TESTED_WITH_ZERO and not config.values.get("zero_allow_untested_optimizer", False):
+    if optimizer.class_name in TITLES:  # whatever `zero_allow_untested_optimizer` is
+        raised = f"AssertionError: {TITLES[optimizer.class_name].replace('1-bit ', '1bit-')} is not compatible with ZeRO"
+        text = f"`optimizer.type` is {spelled(optimizer.name)}, which is not compatible with ZeRO"
+        remedy = set_key("optimizer.type", "AdamW") | set_key("zero_optimization.stage", 0)
+        yield Finding(config.setting("optimizer", "type"), text, exception=raised, help=remedy, depends_on=config.rest)
+    elif optimizer.class_name not in TESTED_WITH_ZERO and not config.values.get("zero_allow_untested_optimizer", False):
         raised = "AssertionError: You are using an untested ZeRO Optimizer."
         fix = insert(config, ("zero_allow_untested_optimizer",), True, "set `zero_allow_untested_optimizer` to true")
         text = f"`optimizer.type` is {spelled(optimizer.name)}, which requires `zero_allow_untested_optimizer` with ZeRO"
