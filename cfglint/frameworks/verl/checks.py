@@ -76,6 +76,7 @@ ARITHMETIC = [[operator] for operator in ("*", "//", "%", "*=", "//=", "<", ">",
 OF_A_SIZE, OF_GLOBAL, OF_ROWS, OF_GROUPS, OTHER = "VRL010", "VRL018", "VRL022", "VRL029", "VRL035"
 INSTANTIATION = "hydra.errors.InstantiationException: Error in call to target"
 DIVISION = "ZeroDivisionError: integer division or modulo by zero"
+EPOCHS, LOADERS, SEED, SAMPLER = "trainer.total_epochs", "data.dataloader_num_workers", "data.seed", "data.sampler.class_path"
 AGENT_WORKERS = f"{ROLLOUT}.agent.num_workers"
 
 
@@ -145,7 +146,7 @@ def failed(tree: ComposedConfig, sizes: Sizes) -> list[Refusal]:
         return []
     refusals = [*refused(tree, sizes)]
     keys = {refusal.key for refusal in refusals if refusal.kind == OF_A_SIZE}
-    checks = (keywords, no_integers, groups, megatron_workers, chunks, complete_batches)
+    checks = (keywords, no_integers, loops, groups, megatron_workers, chunks, complete_batches)
     by_hand = (refusal for check in checks for refusal in check(tree, sizes))
     refusals += [refusal for refusal in by_hand if refusal.kind != OF_A_SIZE or refusal.key not in keys]
     refusals.sort(key=lambda refusal: STAGES.index(refusal.fails_at))
@@ -252,19 +253,20 @@ def number_paths(operand: Any, condition: Condition) -> Iterator[tuple[str, ...]
 
 
 def no_integers(tree: ComposedConfig, sizes: Sizes) -> Iterator[Refusal]:
-    """Sizes that are no numbers: the arithmetic of the checks fails, or the data loader."""
+    """Sizes that are no numbers: the arithmetic of the checks fails, or the data loader; where a fraction is one, what counts with it."""
     not_positive = f"ValueError: batch_size should be a positive integer value, but got batch_size={tree.value(BATCH)}"
-    for key in (BATCH, SAMPLES, MINI, NODES, PER_NODE):
+    fractions: dict[str, Stage] = {BATCH: "config", SAMPLES: STEP, MINI: STEP, NODES: "init", PER_NODE: "init"}
+    for key, stage_of_fraction in fractions.items():
         value = tree.value(key)
         if type(value) is int or isinstance(value, (Unknown, bool)):
             continue
         if isinstance(value, float) and key == BATCH:
             exception = not_positive
         elif value is None or isinstance(value, list):
-            exception = f"TypeError: unsupported operand type(s) for *: '{'NoneType' if value is None else 'ListConfig'}' and 'int'"
+            exception = f"TypeError: unsupported operand type(s) for *: '{name_of_type(value)}' and 'int'"
         else:
             exception = "TypeError"
-        stage: Stage = "init" if key != BATCH and sizes.is_dynamic else "config"
+        stage: Stage = stage_of_fraction if isinstance(value, float) else "init" if key != BATCH and sizes.is_dynamic else "config"
         yield Refusal("VRL010", (key,), f"`{key}` is not an integer", exception, (f"write `{key}` as an integer without quotes",), stage)
     if isinstance(tree.value(MICRO), str) and sizes.engine and sizes.is_dynamic is False:
         message = f"`{MICRO}` is a string, not an integer"
@@ -272,6 +274,42 @@ def no_integers(tree: ComposedConfig, sizes: Sizes) -> Iterator[Refusal]:
         yield Refusal("VRL010", (MICRO,), message, exception, (f"write `{MICRO}` as an integer",), STEP)
     if sizes.batch is not None and sizes.batch <= 0:
         yield Refusal("VRL010", (BATCH,), f"`{BATCH}` is not positive", not_positive, (f"set `{BATCH}` to a number above 0",), "init")
+    if sizes.engine and sizes.samples is not None and sizes.samples < 0:
+        exception = "RuntimeError: Repeats must be non-negative"
+        yield Refusal("VRL010", (SAMPLES,), f"`{SAMPLES}` is negative", exception, (f"set `{SAMPLES}` to a number above 0",), STEP)
+
+
+def loops(tree: ComposedConfig, sizes: Sizes) -> Iterator[Refusal]:
+    """What torch's data loaders refuse, and epochs that are not counted."""
+    values = {key: tree.value(key) for key in (EPOCHS, LOADERS, SEED) if tree.has(key)}
+    found: dict[str, tuple[str, Stage]] = {}
+    v1 = tree.since(0, 9) and tree.value("trainer.use_v1", True) is not False
+    epochs, workers, seed = values.get(EPOCHS, 1), values.get(LOADERS, 0), values.get(SEED, 1)
+    if epochs is None or isinstance(epochs, (list, dict)):
+        found[EPOCHS] = f"TypeError: unsupported operand type(s) for *: 'int' and '{name_of_type(epochs)}'", "init"
+    elif isinstance(epochs, str) or (isinstance(epochs, float) and not v1):
+        said = (
+            "'<' not supported between instances of 'int' and 'str'"
+            if v1
+            else f"'{name_of_type(epochs)}' object cannot be interpreted as an integer"
+        )
+        found[EPOCHS] = f"TypeError: {said}", STEP
+    if tree.since(0, 4) and not isinstance(workers, (int, float, Unknown)):
+        found[LOADERS] = f"TypeError: '<' not supported between instances of '{name_of_type(workers)}' and 'int'", "init"
+    elif tree.since(0, 4) and isinstance(workers, (int, float)) and workers < 0:
+        said = "num_workers option should be non-negative; use num_workers=0 to disable multiprocessing."
+        found[LOADERS] = f"ValueError: {said}", "init"
+    is_used = (seed is not None or not tree.since(0, 6, 1)) and tree.is_true("data.shuffle") and tree.value(SAMPLER) is None
+    if is_used and type(seed) is not int and not isinstance(seed, Unknown):
+        found[SEED] = f"RuntimeError: manual_seed expected a long, but got {name_of_type(seed)}", "init"
+    for key, (exception, stage) in found.items():
+        what = "is negative" if exception.startswith("ValueError") else "is not an integer"
+        yield Refusal("VRL010", (key,), f"`{key}` {what}", exception, (f"set `{key}` to an integer from 0 on",), stage)
+
+
+def name_of_type(value: object) -> str:
+    """What exceptions call the type of a value of the config."""
+    return "ListConfig" if isinstance(value, list) else "DictConfig" if isinstance(value, dict) else type(value).__name__
 
 
 def groups(tree: ComposedConfig, sizes: Sizes) -> Iterator[Refusal]:

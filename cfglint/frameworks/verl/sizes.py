@@ -140,8 +140,11 @@ class Sizes:
         if self.is_megatron and value(f"{ACTOR}.megatron.dynamic_context_parallel", False) is False:  # else it hangs on each batch
             names = (f"{ACTOR}.megatron.{name}_parallel_size" for name in MEGATRON_SIZES.values())
             self.replica = product(*(integer(name, 1) or None for name in names))
-        fits = self.gpus and self.replica and self.gpus >= self.replica
-        self.data_parallel = quotient(self.gpus, self.replica) if fits else None
+        shards, ranks = integer(f"{ACTOR}.fsdp_config.fsdp_size"), self.gpus
+        if self.is_fsdp and not self.engine and shards and ranks and 0 < shards < ranks:
+            ranks -= ranks % shards  # those of the device mesh
+        fits = ranks and self.replica and ranks >= self.replica
+        self.data_parallel = quotient(ranks, self.replica) if fits else None
         self.step_samples = product(self.batch, self.samples)
         self.mini_samples = product(self.mini, self.samples)  # of an update over all GPUs, before they are divided
         self.mini_per_gpu = quotient(self.mini_samples, self.data_parallel)

@@ -72,3 +72,46 @@ def test_workers_need_a_model_and_shards():
     tree = composed((0, 7, 1), {"fsdp_config": {"fsdp_size": 0}})
     refused = [each.key for each in failed(tree, Sizes(tree)) if each.kind == "VRL035" and each.fails_at == "init"]
     assert refused == ["actor_rollout_ref.model.path", "actor_rollout_ref.actor.fsdp_config.fsdp_size"]
+
+
+@pytest.mark.parametrize(
+    ("release", "data", "trainer", "found"),
+    [
+        (
+            (0, 5, 0),
+            {"dataloader_num_workers": -1},
+            {},
+            "data.dataloader_num_workers: ValueError: num_workers option should be non-negative",
+        ),
+        ((0, 5, 0), {"dataloader_num_workers": "2"}, {}, "data.dataloader_num_workers: TypeError: '<' not supported"),
+        ((0, 8, 0), {"shuffle": True, "seed": "x"}, {}, "data.seed: RuntimeError: manual_seed expected a long, but got str"),
+        ((0, 5, 0), {"shuffle": True, "seed": None}, {}, "data.seed: RuntimeError: manual_seed expected a long, but got NoneType"),
+        ((0, 8, 0), {"shuffle": True, "seed": None}, {}, ""),
+        ((0, 8, 0), {"shuffle": False, "seed": "x"}, {}, ""),
+        (
+            (0, 5, 0),
+            {},
+            {"total_epochs": [1, 2]},
+            "trainer.total_epochs: TypeError: unsupported operand type(s) for *: 'int' and 'ListConfig'",
+        ),
+        ((0, 8, 0), {}, {"total_epochs": 7.5}, "trainer.total_epochs: TypeError: 'float' object cannot be interpreted as an integer"),
+        ((0, 9, 1), {}, {"total_epochs": 7.5, "use_v1": True}, ""),
+    ],
+)
+def test_what_data_loaders_and_the_loop_of_epochs_refuse(release, data, trainer, found):
+    values = {"data": {"train_batch_size": 8, **data}, "trainer": {"nnodes": 1, "n_gpus_per_node": 1, **trainer}}
+    tree = composed(release, **values)
+    said = [f"{each.key}: {each.exception}" for each in failed(tree, Sizes(tree)) if each.key.startswith(("data.", "trainer."))]
+    assert [text[: len(found)] for text in said] == ([found] if found else [])
+
+
+def test_a_fraction_fails_where_something_counts_with_it():
+    tree = composed((0, 8, 0), {"ppo_mini_batch_size": 16.0})
+    assert [each.fails_at for each in failed(tree, Sizes(tree)) if each.key == f"{ACTOR}.ppo_mini_batch_size"] == ["first-step"]
+
+
+def test_the_data_parallel_size_is_that_of_the_device_mesh():
+    """A size of shards that does not divide the GPUs leaves some of them out."""
+    values = {"trainer": {"nnodes": 8, "n_gpus_per_node": 8}}
+    tree = composed((0, 5, 0), {"fsdp_config": {"fsdp_size": 33}, "ulysses_sequence_parallel_size": 4}, **values)
+    assert Sizes(tree).data_parallel == 8
