@@ -90,6 +90,11 @@ class TrainerConfig(TrainerFiles):
         return False
 
     @property
+    def own_loader(self) -> bool:
+        """Whether the batches are those of a loader of the trainer's own, which shares the samples among the processes itself."""
+        return False
+
+    @property
     def script_resumes(self) -> bool:
         """Whether the script hands `resume_from_checkpoint` to the trainer, as far as is known."""
         return True

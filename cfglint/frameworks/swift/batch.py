@@ -72,7 +72,7 @@ def loaded(config: SwiftConfig) -> tuple[int | None, int | None]:
     if config.trainer in GENERATING:
         sizes = generation(config)
         return sizes.loaded(examples, micro, config.library_version) if sizes is not None else (None, micro)
-    if not config.own_sampler or not world:
+    if not config.own_loader or not world:
         return examples, micro
     return examples // max(world // config.sequence_parallel, 1) * world, micro
 

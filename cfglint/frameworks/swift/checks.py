@@ -36,6 +36,7 @@ from cfglint.source.annotations import Any, Callable, Iterable, Iterator, Mappin
 MAPPINGS = ("columns", "dataset_args", "gradient_checkpointing_kwargs", "lr_scheduler_kwargs", "max_memory", "model_kwargs")
 OF_ENGINE, OF_LAUNCH = ("vllm_limit_mm_per_prompt",), (3, 6)  # which the arguments of GRPO's trainer read; from then on others do
 OPENED = ("accelerator_config", "fsdp_config")  # files, unless they are JSON; the latter until ms-swift has its own FSDP files
+TEACHER = "teacher_deepspeed"
 NO_MAPPING = re.compile(r"(?!(?:true|false|null|NaN|Infinity)$)[A-Za-z_]+")  # a word that is neither JSON nor the name of a file
 JSON, CONFLICT, NAME, VALUE = "SWF013", "SWF017", "SWF021", "SWF022"
 OF_CLASS = Releases((3, 5), (4, 2))  # a class of TRL checks the sizes of a generation, and before that the trainer
@@ -147,8 +148,10 @@ def values(config: SwiftConfig) -> Iterator[Refusal]:
         text = f"AssertionError: n_gpu: {seen}, local_world_size: {local}"
         yield Refusal(DEVICES, [], message, text, per_process(seen, local))
     own_fsdp = config.known["fsdp"].own
-    for name in ("deepspeed", "fsdp") if own_fsdp else ("deepspeed",):
+    for name in ("deepspeed", TEACHER, "fsdp") if own_fsdp else ("deepspeed", TEACHER):
         value = config.values.get(name)
+        if name == TEACHER and isinstance(value, str) and "." in value:  # which may be a file
+            continue
         if name in config.known and isinstance(value, str) and value and config.is_unreadable(name, value):
             text = "json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)"
             files = ", ".join(file for file in config_files(config.own_version) if file.startswith("fsdp") == (name == "fsdp"))

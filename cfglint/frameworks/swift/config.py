@@ -121,9 +121,13 @@ class SwiftConfig(CommandConfig, TrainerConfig):
     @property
     def own_sampler(self) -> bool:
         """Whether the batches are not those of the Trainer's loader."""
-        return self.trainer in (*OWN_LOADER, *OWN_LOADER_TYPES, "grpo", "gkd")
+        return self.trainer in ("grpo", "gkd")
+
+    @property
+    def own_loader(self) -> bool:
+        return self.trainer in (*OWN_LOADER, *OWN_LOADER_TYPES)
 
     def batches_because(self) -> str:
-        if self.trainer not in (*OWN_LOADER, *OWN_LOADER_TYPES) or self.facts.num_examples is None:
+        if not self.own_loader or self.facts.num_examples is None:
             return self.part("batches_because", "")
         return f"{self.facts.num_examples:,} samples / data parallel, rounded down, / micro batch"

@@ -11,6 +11,7 @@ from cfglint.cli import main
 
 SFT = "swift sft --model org/model --dataset data.jsonl"
 GRPO = "swift rlhf --rlhf_type grpo --model org/model --dataset data.jsonl"
+KTO = "swift rlhf --rlhf_type kto --model org/model --dataset data.jsonl"
 FOUR = "CUDA_VISIBLE_DEVICES=0,1,2,3"
 
 
@@ -104,6 +105,18 @@ def test_the_accumulation_of_grpo_by_release(release, accumulation, checked):
             "AssertionError: Async mode requires total GPUs(4) = training GPUs(4) + inference workers(1).",
         ),
         ("swift sft --model_name_or_path m --dataset d", "4.6.0", "ValueError: Please set --model <model_id_or_path>, model: None"),
+        (f"{KTO} --teacher_deepspeed zero4", "3.12.0", "json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)"),
+        (f"{SFT} --lora_rank '{{a: 1}}'", "4.6.0", "SystemExit: 2 (error: argument --lora_rank/--lora-rank: invalid int value: '{a: 1}'"),
+        (
+            f"{SFT} --per_device_train_batch_size 4096 --dataloader_drop_last true",
+            "3.12.0",
+            "ValueError: args.max_steps must be set to a positive value if dataloader does not have a length, was -1",
+        ),
+        (
+            f"NPROC_PER_NODE=4 {SFT} --per_device_train_batch_size 1024 --dataloader_drop_last true --gradient_accumulation_steps 1",
+            "4.6.0",
+            "ValueError: args.max_steps must be set to a positive value if dataloader does not have a length, was -1",
+        ),
     ],
 )
 def test_refusals(line, release, exception, checked):
@@ -125,6 +138,9 @@ def test_refusals(line, release, exception, checked):
         (f"{SFT} --dataloader_num_workers 0 --dataloader_persistent_workers true", "4.6.0"),
         (f"{SFT} --model_type mine --external_plugins plugin.py", "4.6.0"),
         (f"{SFT} --lora_rak 8 --ignore_args_error true", "4.6.0"),
+        (f"{KTO} --teacher_deepspeed zero3", "3.12.0"),
+        (f"{SFT} --per_device_train_batch_size 4096 --dataloader_drop_last true --max_steps 10", "3.12.0"),
+        (f"NPROC_PER_NODE=4 {SFT} --per_device_train_batch_size 1000 --dataloader_drop_last true", "3.12.0"),
     ],
 )
 def test_lines_that_start(line, release, checked):

@@ -190,14 +190,20 @@ def too_few_samples(config: TrainerConfig) -> Iterator[Finding]:
     if config.own_sampler or batches_of_rank(config) != 0 or not is_number(limit):
         return
     setting, size = of(config, "dataloader_drop_last"), config.batch.micro_batch
-    remedy = set_key("dataloader_drop_last", False) | "a smaller `per_device_train_batch_size`"
+    remedy: Remedy | str = set_key("dataloader_drop_last", False) | "a smaller `per_device_train_batch_size`"
+    message = f"`dataloader_drop_last` drops all {examples} samples: they do not fill one batch"
+    if not config.arguments["dataloader_drop_last"]:  # the loader gives each process the same number, rounded down
+        message, remedy = (
+            f"{examples} samples are fewer than the {config.world_size} processes",
+            "train on more samples, or with fewer processes",
+        )
+    elif config.version >= ZERO_IS_A_LIMIT:
+        message += " on each process"
     if config.version >= ZERO_IS_A_LIMIT and limit <= 0:
         text = f"ValueError: args.max_steps must be set to a positive value if dataloader does not have a length, was {limit}"
-        message = f"`dataloader_drop_last` drops all {examples} samples: they do not fill one batch on each process"
         yield Finding(setting, message, related=(size,), exception=text, help=remedy)
-    elif config.version < ZERO_IS_A_LIMIT and config.launched is False:
+    elif config.version < ZERO_IS_A_LIMIT and config.launched is False and not config.own_loader:
         text = "TypeError: 'NoneType' object is not subscriptable"
-        message = f"`dataloader_drop_last` drops all {examples} samples: they do not fill one batch"
         yield Finding(setting, message, related=(size,), exception=text, fails_at="first-step", help=remedy)
 
 
