@@ -33,10 +33,17 @@ from cfglint.frameworks.swift.fields import MODELS, TEMPLATES, config_files
 from cfglint.frameworks.swift.parsed_command import CommandConfig
 from cfglint.source.annotations import Any, Callable, Iterable, Iterator, Mapping
 
-MAPPINGS = ("columns", "dataset_args", "gradient_checkpointing_kwargs", "lr_scheduler_kwargs", "max_memory", "model_kwargs")
+MAPPINGS = (
+    "columns",
+    "dataset_args",
+    "gradient_checkpointing_kwargs",
+    "lr_scheduler_kwargs",
+    "max_memory",
+    "model_kwargs",
+    "teacher_deepspeed",
+)
 OF_ENGINE, OF_LAUNCH = ("vllm_limit_mm_per_prompt",), (3, 6)  # which the arguments of GRPO's trainer read; from then on others do
 OPENED = ("accelerator_config", "fsdp_config")  # files, unless they are JSON; the latter until ms-swift has its own FSDP files
-TEACHER = "teacher_deepspeed"
 NO_MAPPING = re.compile(r"(?!(?:true|false|null|NaN|Infinity)$)[A-Za-z_]+")  # a word that is neither JSON nor the name of a file
 JSON, CONFLICT, NAME, VALUE = "SWF013", "SWF017", "SWF021", "SWF022"
 OF_CLASS = Releases((3, 5), (4, 2))  # a class of TRL checks the sizes of a generation, and before that the trainer
@@ -148,10 +155,8 @@ def values(config: SwiftConfig) -> Iterator[Refusal]:
         text = f"AssertionError: n_gpu: {seen}, local_world_size: {local}"
         yield Refusal(DEVICES, [], message, text, per_process(seen, local))
     own_fsdp = config.known["fsdp"].own
-    for name in ("deepspeed", TEACHER, "fsdp") if own_fsdp else ("deepspeed", TEACHER):
+    for name in ("deepspeed", "fsdp") if own_fsdp else ("deepspeed",):
         value = config.values.get(name)
-        if name == TEACHER and isinstance(value, str) and "." in value:  # which may be a file
-            continue
         if name in config.known and isinstance(value, str) and value and config.is_unreadable(name, value):
             text = "json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)"
             files = ", ".join(file for file in config_files(config.own_version) if file.startswith("fsdp") == (name == "fsdp"))
@@ -165,7 +170,7 @@ def values(config: SwiftConfig) -> Iterator[Refusal]:
             text = "json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)"
             refusal = Refusal(JSON, [name], f"`{name}` is {value}, which is not JSON", text, ["write a JSON object"])
             if config.own_version >= (3, 9):  # then what is not JSON is repaired
-                refusal.depends_on = [Reason("release", "the release of json_repair", "before 0.50 it makes an empty text of a word")]
+                refusal.depends_on = [Reason("release", "the release of json_repair", "before 0.45 it makes an empty text of a word")]
             yield refusal
     for name in OPENED[:1] if own_fsdp else OPENED:
         value = config.values.get(name)

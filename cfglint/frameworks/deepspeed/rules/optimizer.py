@@ -145,6 +145,7 @@ def lamb_needs_dynamic_scale(config: DeepSpeedConfig) -> Iterator[Finding]:
         yield Finding(config.at("fp16", "loss_scale"), text, exception=raised, help=set_key("fp16.loss_scale", 0), depends_on=config.rest)
 
 
+RATE_TAKEN_SINCE = (0, 17, 2)  # the first release in which WarmupLR takes the rate of the optimizer by default
 STEPS_CHECKED_SINCE = (0, 19, 3)
 CYCLE_CHECKED_SINCE = (0, 19, 4)
 WRAPPERS: dict[int | None, str] = {  # stage of ZeRO -> the class in which the engine wraps the optimizer
@@ -237,8 +238,9 @@ def refused_by_scheduler(config: DeepSpeedConfig, name: str, params: ConfigMappi
     if key and (not isinstance(steps, int) or steps <= 0) and config.version >= STEPS_CHECKED_SINCE:
         yield key, f"ValueError: {key} must be a positive integer, got {steps}"
     if name in ("WarmupLR", "WarmupDecayLR"):  # the two rates are subtracted; a list has one per parameter group
-        low, high = params.get("warmup_min_lr", 0.0), params.get("warmup_max_lr", 0.001 if name == "WarmupDecayLR" else None)
-        if high is None:
+        takes_rate = name == "WarmupLR" and config.version >= RATE_TAKEN_SINCE
+        low, high = params.get("warmup_min_lr", 0.0), params.get("warmup_max_lr", None if takes_rate else 0.001)
+        if high is None and config.version >= RATE_TAKEN_SINCE:
             high = optimizer.arguments.get("lr", 0.001) if optimizer is not None else 0.001
         wrong = [key for key, value in (("warmup_max_lr", high), ("warmup_min_lr", low)) if not isinstance(value, (int, float))]
         if wrong and not isinstance(low, list) and not isinstance(high, list):
