@@ -79,7 +79,7 @@ def read_arguments(words: Iterable[Text], *, assignments: bool = False) -> tuple
         elif assignments and mark and name.replace(".", "_").isidentifier():
             arguments.append(argument(name, word))
         elif place in further:
-            if arguments and not arguments[-1].texts:
+            if arguments and not arguments[-1].texts and not is_all_of_caller(word):  # which is none, or begins with an option
                 arguments[-1].texts.append(word)
             if not may_be_missing(word):
                 for each in arguments:

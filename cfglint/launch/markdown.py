@@ -13,6 +13,9 @@ from cfglint.source.shell.script import Script
 
 LANGUAGES = ("", "bash", "sh", "shell", "console", "zsh", "shell-session", "shellsession", "terminal", "text", "cmd", "none", "bash/shell")
 TO_FILL_IN = re.compile(r"(?<!<)<[^\W\d_][^<>\n|;&$()]*(?<![\s\d])>(?!\w)")
+WORDS_TO_FILL_IN = re.compile(
+    r"(?<=[\s=/])(?:\{(?=[^{}\n]*\s)[^\W\d_][^{}\n|;&$()<>\"'`]*\}|\[(?=[^\[\]\n]*\s)[^\W\d_][^\[\]\n|;&$()<>\"'`]*\])(?!\w)"
+)
 BEFORE_A_WORD = re.compile(rf"(?<=\s){TO_FILL_IN.pattern}(?=[ \t]*\\\n|[ \t]+[^\s#;|&)])")  # at the end of a line bash refuses the script
 OPTIONAL = re.compile(r"(?<=\s)\[-[^\[\]\n]*\](?!\S)")  # `[--flag]`, which the reader of a page may leave out
 
@@ -27,7 +30,7 @@ class Block(Record):
 
     def script(self, path: str) -> Script:
         """The commands of the block; what is to be filled in is a part of its word, not a redirection, and what is optional is left out."""
-        parsed = OPTIONAL.sub(lambda match: " " * len(match.group()), as_words(self.text, TO_FILL_IN))
+        parsed = OPTIONAL.sub(lambda match: " " * len(match.group()), as_words(as_words(self.text, TO_FILL_IN), WORDS_TO_FILL_IN))
         return Script(path, self.text, self.offset, self.line, parsed=parsed)
 
 

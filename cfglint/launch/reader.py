@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from cfglint.evaluate import Reason
 from cfglint.launch import findings
@@ -16,7 +16,7 @@ from cfglint.launch.markdown import BEFORE_A_WORD, as_words, unfilled
 from cfglint.launch.slurm import Header, devices_of_step, header
 from cfglint.launch.training import may_launch, trains
 from cfglint.source import files
-from cfglint.source.annotations import Any, Callable, Sequence
+from cfglint.source.annotations import Any, Callable, Iterable, Sequence
 from cfglint.source.budget import Budget
 from cfglint.source.project_files import ROOT, Project
 from cfglint.source.shell import MARKDOWN
@@ -150,10 +150,14 @@ class Reader:
     def from_best_folder(self, script: Script, folders: list[str], name: str, text: str) -> tuple[ShellInterpreter, bool]:
         """(the interpreted script, started from one of the folders, whether any file that it names exists there)."""
         runs = self.runs_from(script, folders, name, text)
-        if len(folders) == 1:
-            return runs[folders[0]], True
         looked_for = {run: reference_counts(run.calls) for run in {*runs.values()}}
         scores = [self.score(looked_for[runs[folder]], folder) + 2 * runs[folder].sources for folder in folders]
+        starts = (HERE, folders[0])
+        apart = self.folder_apart(name for start, name in looked_for[runs[folders[0]]] if start in starts) if max(scores) == 0 else None
+        if apart is not None:
+            return self.follow(script, apart, name, text), False
+        if len(folders) == 1:
+            return runs[folders[0]], True
         alike = {each: looked_for[runs[each]] for each, score in zip(folders, scores, strict=True) if score == max(scores)}
         # The one nearest to the script that has all programs of the first one, else that.
         first, *others = alike
@@ -165,6 +169,13 @@ class Reader:
             call.words = [with_start_folder(word, best) for word in call.words]
             call.environment = {key: with_start_folder(value, best) for key, value in call.environment.items()}
         return runs[best], max(scores) > 0
+
+    def folder_apart(self, names: Iterable[str]) -> str | None:
+        """The only folder of the project that has a program which is named with a folder of its own."""
+        sought = dict.fromkeys(name for name in names if name.endswith(".py") and "/" in name)
+        with_program = [folder for name in sought for folder in islice(self.project.with_file(name), 2)]
+        inside = {os.path.relpath(folder, self.project.root or os.curdir).replace(os.sep, "/") for folder in with_program}
+        return os.path.normpath(f"{ROOT}/{inside.pop()}") if len(inside) == 1 else None
 
     def runs_from(self, script: Script, folders: list[str], name: str, text: str) -> dict[str, ShellInterpreter]:
         """The interpreted script for each start folder; one run serves all folders with the same effect."""
@@ -317,7 +328,7 @@ class Reader:
         scores = {each: self.score({(each, name): 1 for name in sought}, each) for each in folders}
         best = [each for each, score in scores.items() if score and score == max(scores.values())]
         alike = [each for each in best if each in below] or best  # has the names of the last folders
-        return alike[0] if len(alike) == 1 else None
+        return alike[0] if len(alike) == 1 else self.folder_apart(sought) if not best else None
 
     def was_to_train(self, call: StartedCall, words: list[Text]) -> bool:
         """Whether a command would start a training if a broken line continuation did not cut off a part of it."""

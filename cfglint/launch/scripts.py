@@ -133,13 +133,13 @@ class Scripts:
         if path is None or not path.endswith(".py"):
             return None
         start = folder if line.module else os.path.dirname(path)
-        folders = [each for each in (start, folder, *roots(project)) if each is not None]
+        folders = [each for each in (start, folder, *roots(project, path)) if each is not None]
         return Found(path, package, list(dict.fromkeys(folders)), project.read, line.entry)
 
     def program_at(self, path: str) -> Found:
         """A program that is started from the top of its project."""
         project = self.project(path)
-        folders = [os.path.dirname(path) or ".", *roots(project)]
+        folders = [os.path.dirname(path) or ".", *roots(project, path)]
         return Found(path, "", list(dict.fromkeys(folders)), project.read)
 
     def facts(self, program: Found) -> ProgramFacts | None:
@@ -240,11 +240,17 @@ class Found(Record):
     entry: str = ""
 
 
-def roots(project: Project) -> list[str]:
+def roots(project: Project, program: str) -> list[str]:
+    """The folders that a program of a project imports from: the packages that it is a part of, the top, and the other packages there."""
+    inside = os.path.relpath(os.path.dirname(program) or os.curdir, project.root or os.curdir).split(os.sep)
+    depths = range(len(inside), 0, -1) if inside[0] not in (os.curdir, os.pardir) else ()
+    around = [os.path.join(project.root, *inside[:depth]) for depth in depths]
     names = [name for name in project.names(project.root) if "." not in name]
-    inside = [os.path.join(project.root, name) for name in names[:MOST_NAMES]]
-    own = [each for each in inside if any(project.is_file(os.path.join(each, name)) for name in SETUP)]
-    return [project.root, os.path.join(project.root, "src"), *(each for folder in own for each in (folder, os.path.join(folder, "src")))]
+    others = [os.path.join(project.root, name) for name in names[:MOST_NAMES]]
+    packages = [
+        [each for each in folders if any(project.is_file(os.path.join(each, name)) for name in SETUP)] for folders in (around, others)
+    ]
+    return [folder for each in (*packages[0], project.root, *packages[1]) for folder in (each, os.path.join(each, "src"))]
 
 
 def checkouts(line: LaunchLine, package: str, project: Project) -> Iterator[str]:

@@ -83,9 +83,11 @@ class Repositories:
         """
         wanted = [package for package in packages if package not in facts.target and package not in facts.outside]
         folder, name = os.path.split(path)
-        program = self._disk.text(facts.launch.program_path) if wanted and script and facts.launch.program_path else ""
+        started = facts.launch.program_path if script else ""
+        program = self._disk.text(started) if wanted and started else ""
         if wanted and folder not in self._upwards:
             self._upwards[folder] = repository(path)
+        upwards = with_program(self._upwards[folder], started) if wanted and started else self._upwards.get(folder, [])
         placed = self.placed(facts, script, program or script) if wanted and script else {}
         for package in wanted:
             if package in placed:
@@ -94,7 +96,7 @@ class Repositories:
                 continue
             statements = None if script else self._decisive.get((folder, package))
             if statements is None:
-                statements = self.look(self._upwards[folder], package, name, script, program)
+                statements = self.look(upwards, package, name, script, program)
             if not script:
                 self._decisive[folder, package] = statements
             if statements:
@@ -105,7 +107,7 @@ class Repositories:
 
         required = {other for package in wanted for other in OTHERS.get(package, ())}
         for other in sorted(required - set(wanted) - facts.target.keys()):
-            statements = self.look(self._upwards[folder], other, name, script, program)
+            statements = self.look(upwards, other, name, script, program)
             exact = [statement for statement in statements if statement.release and not statement.elsewhere]
             if len(exact) == 1:
                 facts = facts.replace(pinned={**facts.pinned, other: (exact[0].release, exact[0].file)})
@@ -323,6 +325,13 @@ class Repositories:
                         below.append(path)
                         yield path
             level = below
+
+
+def with_program(folders: list[str], program: str) -> list[str]:
+    """The folders above a script, and before the first other one above its program as well those between that and the program."""
+    above = repository(program)
+    place = next((place for place, folder in enumerate(folders) if place and folder in above), len(folders))
+    return [*folders[:place], *(folder for folder in above if folder not in folders), *folders[place:]]
 
 
 def with_statements(facts: LaunchFacts, package: str, statements: list[Statement]) -> LaunchFacts:

@@ -257,7 +257,7 @@ def unknown(account: RunSummary) -> str:
     """The numbers that are not known, with the causes or the options that provide them."""
     causes: dict[str, list[str]] = {}
     for item in account.items:
-        if isinstance(item.setting.value, Unknown) and item.setting.value.reasons and not item.unknown:
+        if isinstance(item.setting.value, Unknown) and item.setting.value.reasons and not item.unknown and item.group != FILLED:
             label = f"{item.label} ({alternatives})" if (alternatives := options(item.setting)) else item.label
             causes.setdefault(because(item.setting.value.reasons).removeprefix(NOT_KNOWN), []).append(label)
     found = [f"{', '.join(labels)}{why}" for why, labels in causes.items() if why]

@@ -599,7 +599,8 @@ def computes(run: CheckedRun, found: Retarget) -> bool:
         counts = [count for count in counts if not isinstance(count, Unknown)]
     if any(count != found.gpus for count in counts):
         return False
-    batches = [config.batch for config in run.configs if "micro_batch" in config.batch_keys or own_loop_settings(run)]
+    own = run.configs[:1] if own_loop_settings(run) else []
+    batches = [config.batch for config in run.configs if "micro_batch" in config.batch_keys or config in own]
     chosen = found.solution.chosen
     if chosen is None or not batches or any(batch.problem for batch in batches):
         return False

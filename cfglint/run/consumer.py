@@ -29,7 +29,6 @@ TRAINERS_OWN = frozenset(
 )
 PROGRAMS_OF_USERS = (LAUNCH, TRAINER, "trl", ENGINE, LAUNCHER)  # consumers whose programs the users write
 OUTSIDE, UNPARSED = "it is not in the project", "it has no code that is parsed"
-MOST_FOLDERS = 100  # that are searched for a program which is not where its line says
 LENGTH = ("per_device_train_batch_size", "gradient_accumulation_steps", "num_train_epochs")
 
 
@@ -60,6 +59,8 @@ def choose_consumer(launch: Launch, line: LaunchLine, command: CommandDocument, 
         launch.consumer = file_kind
         if launch.parser is None:
             leave_out_flag(command)
+            if not starts_own_program(launch, line):  # its trainer may be another one
+                launch.doubts = (parser_of(line),)
         return
     if not consumer and launcher.takes_arguments and launcher.kind in known_kinds() and not unmodelled(line):
         names_file = any(file.role == "positional" or file.kind == launcher.kind for file in line.files)
@@ -73,7 +74,7 @@ def choose_consumer(launch: Launch, line: LaunchLine, command: CommandDocument, 
     named = next(own_names, "") if launch.parser is None and is_free else ""
     if named:
         launch.consumer, launch.is_main = named, True
-        launch.doubts = () if is_likely(command, names) else (parser_of(line),)
+        launch.doubts = () if is_likely(command, names) and named not in PROGRAMS_OF_USERS else (parser_of(line),)
         return
     # A program that is not read needs several that no other parser has.
     enough = len(names) > 1 if line.call.path == BY_HAND else len(names - ANYBODYS) >= ASSUMED
@@ -169,11 +170,7 @@ def other_path(name: str, project: Project | None) -> str:
     file = os.path.basename(name)
     if project is None or not file.endswith(".py"):
         return ""
-    folders = [project.root or os.curdir]
-    for folder in folders[:MOST_FOLDERS]:
-        folders += [os.path.join(folder, each) for each in project.names(folder) if "." not in each]
-    paths = (os.path.normpath(os.path.join(folder, file)) for folder in folders[:MOST_FOLDERS])
-    path = next(filter(project.is_file, paths), None)
+    path = next((os.path.normpath(os.path.join(folder, file)) for folder in project.with_file(file)), None)
     return f"it is not at this path; there is {path}" if path is not None else ""
 
 

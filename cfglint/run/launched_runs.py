@@ -370,7 +370,7 @@ class LaunchedRuns:
             launch.loop = loop_of(launch.parser, context)
             if launch.loop is None:
                 launch.not_read += (Reason("program", f"the engine of `{launch.parser.path}`", "the code that makes it is not found"),)
-        elif built is None and launch.is_main and is_trainer(launch.consumer) and launch.code is not None and not launch.code.trainer_calls:
+        elif built is None and is_trainer(launch.consumer) and launch.code is not None and not launch.code.trainer_calls:
             from cfglint.launch.programs.built_arguments import loop_of
             from cfglint.launch.programs.reading import own_training
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from itertools import pairwise
 
-from cfglint.source.annotations import Callable
+from cfglint.source.annotations import Callable, Iterator
 
 ROOT = "%root%"  # the project's top in paths that a script computes
+MOST_FOLDERS = 400  # that are searched for a file which is not where its name says
 
 
 def in_folder(folder: str, name: str) -> str:
@@ -67,6 +68,15 @@ class Project:
         """The names in a folder of the project; empty for one outside, or if there is none."""
         is_inside = os.path.normpath(folder) == os.path.normpath(self.root) or not self._leads_out(folder)
         return self._names(folder) if self._names is not None and is_inside else []
+
+    def with_file(self, name: str) -> Iterator[str]:
+        """The folders of the project, the upper ones first, relative to which a file exists; up to a limit of folders that are searched."""
+        folders = [self.root or os.curdir]
+        for folder in folders:  # which grows
+            if self.is_file(os.path.normpath(os.path.join(folder, name))):
+                yield folder
+            below = [each for each in self.names(folder) if "." not in each]
+            folders += [os.path.join(folder, each) for each in below[: MOST_FOLDERS - len(folders)]]
 
     def source(self, path: str) -> str | None:
         """The content of a file that was found in the project's folders, and that is no link."""

@@ -54,3 +54,12 @@ def test_a_placeholder_of_a_page_is_not_reported(found):
 def test_what_a_page_calls_optional_is_left_out(found):
     line = LINE.format("out [--max_grad_norm 2 --seed 1]").replace("--max_steps", "[--bf16] --max_steps")
     assert found("README.md", f"```sh\n{line}\n```\n") == ([], 32)
+
+
+@each_case("value", ["{path to save the model}", "[path to the model]", "{a folder, e.g., out/run}", "out/{name of the run}"])
+def test_several_words_to_fill_in_are_one_word_of_a_page(found, value):
+    assert found("README.md", f"```sh\n{LINE.format(value)}\n```\n") == ([], 32)
+
+
+def test_in_a_script_they_are_left_over(found):
+    assert found("run.sh", f"{LINE.format('{path to save}')}\n")[0] == []  # the program is not in the project

@@ -273,3 +273,39 @@ def test_a_model_on_all_gpus_of_one_process_is_one_replica_on_any_number_of_them
     assert (found["resolved"]["global_batch"], found["what_if"]) == (8, None)
     changed, _ = fixed(files, path, options=("--global-batch", "256"))
     assert changed == {"train.py": SPREAD.replace("steps=2", "steps=64")}
+
+
+ENGINE = """import argparse, deepspeed
+p = argparse.ArgumentParser()
+p.add_argument("--steps", default=2, type=int)
+args = p.parse_args()
+engine, _, loader, _ = deepspeed.initialize(model=model, model_parameters=model.parameters(), training_data=rows, config={
+    "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": args.steps, "optimizer": {"type": "AdamW", "params": {"lr": 1e-4}},
+})
+for batch in loader:
+    engine.backward(engine(batch))
+    engine.step()
+"""
+LOOP = """import argparse
+from accelerate import Accelerator
+from torch.utils.data import DataLoader
+p = argparse.ArgumentParser()
+p.add_argument("--steps", default=2, type=int)
+args = p.parse_args()
+accelerator = Accelerator(gradient_accumulation_steps=args.steps)
+loader = accelerator.prepare(DataLoader(rows, batch_size=4))
+for batch in loader:
+    with accelerator.accumulate(model):
+        accelerator.backward(model(batch))
+        optimizer.step()
+"""
+OF_LAUNCHER = "distributed_type: DEEPSPEED\ndeepspeed_config:\n  zero_stage: 2\nnum_processes: 8\n"
+
+
+@each_case(
+    ("code", "line"),
+    [(ENGINE, "deepspeed --num_gpus 8 train.py\n"), (LOOP, "accelerate launch --config_file acc.yaml train.py\n")],
+)
+def test_the_default_of_an_option_that_the_engine_or_the_loop_gets(fixed, code, line):
+    changed, _ = fixed({"train.py": code, "run.sh": line, "acc.yaml": OF_LAUNCHER}, "run.sh")
+    assert changed == {"train.py": code.replace("default=2", "default=8")}

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from cfglint.evaluate import Unknown
+from cfglint.evaluate import Reason, Unknown
 from cfglint.evaluate.operations import unknown
 from cfglint.findings.setting import DEFAULT, OVERRIDE, WRITTEN, Setting
 from cfglint.findings.vocabulary import Stage
@@ -28,7 +28,7 @@ from cfglint.source.sections import Section
 
 HIDDEN_SIZE = 4096  # the assumed hidden size of an unknown model, for `auto` sizes
 FROM_HIDDEN_SIZE = "the model's hidden size"
-UNKNOWN_STEPS = 1_000_000  # placeholder for an unknown number of steps
+LENGTH = Reason("derived", "the length of the run")
 AUTO = "auto"
 REFUSES = (AttributeError, TypeError, ValueError, KeyError, RuntimeError, ImportError)  # what a step raises
 MOST_REPEATED = 10_000
@@ -399,7 +399,7 @@ class HfDeepSpeedConfig:
             if value is not None:
                 self.match(path, value, fields, label)
             else:
-                self.fill(path, UNKNOWN_STEPS if "total" in path else 1, "the length of the run, which is not known here")
+                self.fill(path, Unknown(LENGTH), "the length of the run, which is not known here")
 
     def _prepare(self) -> None:
         """Prepare the model: an `"auto"` that is left now is never filled."""

@@ -186,11 +186,11 @@ def without_switch(config: TrainerConfig) -> tuple[str | None, str]:
 
 
 def filled(config: TrainerConfig, summary: Summary) -> None:
-    """Add the `"auto"` values of the DeepSpeed config, each with its origin; none where it is a placeholder for an unknown length."""
+    """Add the `"auto"` values of the DeepSpeed config, each with its origin."""
     launch = config.deepspeed
     if launch is None:
         return
     for path, fill in launch.filled.items():
-        place, value = launch.setting(path), None if "not known" in fill.because else fill.value
-        setting = Setting(place.path, value, AUTO, place.document, place.node, place.key_node, f"auto: {fill.because}")
+        place = launch.setting(path)
+        setting = Setting(place.path, fill.value, AUTO, place.document, place.node, place.key_node, f"auto: {fill.because}")
         summary.add(FILLED, path, setting)

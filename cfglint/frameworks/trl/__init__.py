@@ -62,7 +62,7 @@ class Trl(Framework):
     rules = "keys methods no_effect trainers"
     file_match = ("trl_config.yaml", "trl_config.yml", "*.trl.yaml", "*.trl.yml")
     only_syntax = "yaml"
-    telling_keys = OWN | SHARED
+    telling_keys, line_names = OWN | SHARED, OWN
     replaced_rules = ("HFT001", "HFT002", "KEY200", "KEY201", "KEY202", "TYP201")
     history_tables = ("trl.releases.ENTRY", "trl.releases.HISTORY")
     parts = {

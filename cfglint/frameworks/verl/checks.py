@@ -258,7 +258,7 @@ def no_integers(tree: ComposedConfig, sizes: Sizes) -> Iterator[Refusal]:
     fractions: dict[str, Stage] = {BATCH: "config", SAMPLES: STEP, MINI: STEP, NODES: "init", PER_NODE: "init"}
     for key, stage_of_fraction in fractions.items():
         value = tree.value(key)
-        if type(value) is int or isinstance(value, (Unknown, bool)):
+        if type(value) is int or isinstance(value, (Unknown, bool)) or (key == SAMPLES and not tree.has(key)):
             continue
         if isinstance(value, float) and key == BATCH:
             exception = not_positive

@@ -125,7 +125,8 @@ class Sizes:
         integer, value = tree.integer, tree.value
         self.tree = tree
         self.engine = tree.since(0, 8)  # the workers on engines, without the older FSDP workers
-        self.batch, self.samples, self.mini = integer(BATCH), integer(SAMPLES, 1), integer(MINI)
+        self.batch, self.mini = integer(BATCH), integer(MINI)
+        self.samples = integer(SAMPLES, None if tree.has(ROLLOUT) else 1)  # each release has the key; a copy without it has one of its own
         self.nodes, self.gpus_per_node = integer(NODES), integer(PER_NODE)
         self.gpus = product(self.nodes, self.gpus_per_node)  # which no launcher and no variable changes
         self.is_fsdp = value(STRATEGY) in ("fsdp", "fsdp2")

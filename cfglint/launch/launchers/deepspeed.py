@@ -11,6 +11,7 @@ from cfglint.launch.launcher import Launcher, SizePlace, complete, device_list, 
 from cfglint.launch.line import HOSTFILE, MACHINE, LaunchLine, NamedFile
 from cfglint.launch.machine import VISIBLE, Machine, Surroundings, number, visible
 from cfglint.source.annotations import Iterator
+from cfglint.source.shell.command import is_placeholder
 from cfglint.source.shell.placed_text import Text
 from cfglint.source.shell.tables import names
 
@@ -56,6 +57,15 @@ def resources(line: LaunchLine, machine: Machine, hosts: dict[str, int] | None, 
     for entry in text.value.split("@"):
         host, mark, numbers = entry.partition(":")
         slots[host.strip()] = sum(map(len, slot_ranges(numbers))) if mark else None
+        wrong = next((each for each in numbers.split(",") if not each.strip().replace("-", "", 1).isdigit()), None) if mark else None
+        if wrong is not None:
+            raised = f"ValueError: invalid literal for int() with base 10: '{wrong}'"
+            name = "include" if includes else "exclude"
+            message = f"`--{name}` lists GPUs by their numbers, and `{wrong}` is none"
+            if not is_placeholder(wrong) and not wrong.isupper():
+                line.refuse("LCH018", text, f"--{name}", message, raised, remedy="write the numbers of the GPUs: `localhost:0,1`")
+            line.sized(None, None)
+            return
     if includes:
         counts = [number if number is not None else (hosts or {}).get(host) for host, number in slots.items()]
     else:

@@ -23,7 +23,7 @@ MOST_SOURCES = 4  # numbers that a value is computed from, of which `fix` tries 
 
 def call_document(call: BuiltCall, program: ProgramFacts, evaluated: Evaluated) -> ProgramCall:
     made = evaluated.call(call)
-    document = document_of_engine(made, call.node) if call.kind == "deepspeed" else document_of_call(made, program, call.settable)
+    document = document_of_engine(made, call.node, program) if call.kind == "deepspeed" else document_of_call(made, program, call.settable)
     for repeated_keyword in made.module.repeated_keywords:
         message = f"keyword argument repeated: {repeated_keyword.arg}"
         span, remedy = made.module.offsets.span(repeated_keyword), f"remove one `{repeated_keyword.arg}`"
@@ -78,8 +78,13 @@ def add(document: CallDocument, name: str, key: ast.AST, value: Value, made: Mad
         if isinstance(expression, ast.expr):
             document.traced[name] = (expression, made.module)
         return
+    add_place(document, name, value, content, program, is_keyword=isinstance(key, ast.keyword))
+
+
+def add_place(document: CallDocument, name: str, value: Value, content: object, program: ProgramFacts, *, is_keyword: bool) -> None:
+    """Add the place of a value that is not written in the call itself, or those of the numbers that it is computed from."""
     if name not in document.literal:
-        elsewhere = place_elsewhere(document, name, isinstance(key, ast.keyword), value, content)
+        elsewhere = place_elsewhere(document, name, is_keyword, value, content)
         if elsewhere is not None:
             document.elsewhere[name] = elsewhere
         elif type(content) is int:
@@ -203,7 +208,7 @@ def is_unknown_config(call: MadeCall) -> bool:
     return config is not None and (not config.known or (isinstance(config.data, Mapping) and given_mapping(call) is None))
 
 
-def document_of_engine(call: MadeCall, expression: ast.expr) -> ProgramCall:
+def document_of_engine(call: MadeCall, expression: ast.expr, program: ProgramFacts) -> ProgramCall:
     config = given_mapping(call) or Value(Mapping())
     module = call.module
     offsets = module.offsets
@@ -216,5 +221,7 @@ def document_of_engine(call: MadeCall, expression: ast.expr) -> ProgramCall:
         key_node = Node(SCALAR, *offsets.span(key), str(name), '"')
         if isinstance(value.data, Mapping):
             document.parts[name] = {inner: each.data for inner, each in value.data.items.items() if each.is_plain}
-        put(document, key_node, value, part if part is not expression else None, offsets.span(part), offsets)
+        content = put(document, key_node, value, part if part is not expression else None, offsets.span(part), offsets)
+        if not isinstance(content, Unknown):
+            add_place(document, name, value, content, program, is_keyword=True)
     return document

@@ -224,7 +224,8 @@ def stepping_of(event: Event, evaluation: ProgramEvaluation) -> Stepping:
     if event.name == TRAIN_BATCH or not backward:
         return Stepping()
     computed = backward[-1].place
-    loop = loop_of_batches(computed) or loop_of_batches(place) or place.loops[-1]
+    innermost = computed.loops[-1]  # which may go through batches that were taken before
+    loop = loop_of_batches(computed) or loop_of_batches(place) or (place.loops[-1] if innermost in place.loops else innermost)
     if loop not in place.loops:  # batches are taken in a loop of its own before each step
         inner = [open_loop for open_loop in computed.loops if open_loop not in place.loops]
         [only] = inner if len(inner) == 1 else [None]

@@ -12,7 +12,7 @@ import ast
 
 from cfglint.evaluate import Reason
 from cfglint.launch.argparse_types import converted
-from cfglint.launch.kinds import kind_of_class
+from cfglint.launch.kinds import every_kind, kind_of_class
 from cfglint.launch.program import ARGPARSE, HF_PARSERS, MISSING, Field, ProgramFacts, arguments_of
 from cfglint.launch.programs.calls import MadeCall
 from cfglint.launch.programs.classes import PACKAGES, linearized
@@ -217,10 +217,21 @@ def unread_parsers(facts: ProgramFacts, made: list[Construction]) -> tuple[Reaso
         for node in types:  # a class that may be that of a framework's arguments, and is neither the framework's nor found
             bases = linearized(parser.scope.modules, parser.scope.resolve(node))
             roots = [base for base in bases if not isinstance(base, Definition)]
-            if roots and not any(isinstance(root, External) and root.name.partition(".")[0] in FRAMEWORKS for root in roots):
+            packages = {root.name: root.name.partition(".")[0] for root in roots if isinstance(root, External)}
+            if roots and FRAMEWORKS.isdisjoint(packages.values()):
                 why = f"`{shown(node)}` is not found in the project"
                 break
+            other = next((name for name, package in packages.items() if package in PACKAGES and not is_modelled(name)), None)
+            if other is not None and not facts.arguments:  # it may be that of the trainer
+                why = f"`{other}` is not modelled"
+                break
     return (Reason("program", arguments_of(facts.path), why, path, line, opens=True),) if why else ()
+
+
+def is_modelled(name: str) -> bool:
+    """Whether the arguments of a framework's class are known, by its dotted name."""
+    last = name.rpartition(".")[2]
+    return bool(kind_of_class(last)) or any(last in kind.script_classes() for _, kind in every_kind())
 
 
 def has_own_words(parser: Construction) -> bool:

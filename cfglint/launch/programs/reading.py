@@ -425,20 +425,25 @@ def own_training(program: ProgramFacts, loop: OwnLoop | None = None) -> tuple[Re
     a `loop` that was found by evaluation, or somewhere in its code.
     """
     if loop is not None and loop.numbers is not None:
-        return (loop_instead(program, loop.numbers.path, *loop.numbers.position(loop.numbers.roots[0].start)[:1]),)
+        return (trained_instead(program, loop.numbers.path, *loop.numbers.position(loop.numbers.roots[0].start)[:1]),)
     scopes = list(program.scopes)
     if not program.arguments or any(may_train(scope, call) for scope in scopes for call in scope.calls()):
         return ()
     scopes = with_methods(program.modules, scopes) or []
     if any(may_train(scope, call) for scope in scopes for call in scope.calls()):
         return ()
-    steps = ((scope, call) for scope in scopes for call in scope.calls() if getattr(call.func, "attr", "") == BACKWARD)
-    found = next(steps, None)
-    return (loop_instead(program, found[0].module.path, found[1].lineno),) if found is not None else ()
+    calls = [(scope, call) for scope in scopes for call in scope.calls()]
+    steps = ((scope, call) for scope, call in calls if getattr(call.func, "attr", "") == BACKWARD)
+    named = ((scope, call) for scope, call in calls if "trainer" in "".join(dotted(call.func)[-1:]).lower())
+    made = ((scope, call) for scope, call in named if isinstance(getattr(scope.resolve(call.func), "node", None), ast.ClassDef))
+    loop = next(steps, None)
+    found = loop or next(made, None)
+    own = "a loop" if loop is not None else "one"
+    return (trained_instead(program, found[0].module.path, found[1].lineno, own),) if found is not None else ()
 
 
-def loop_instead(program: ProgramFacts, path: str, line: int) -> Reason:
-    name, why = program.path.rpartition("/")[2], "it makes no trainer of the framework and has a loop of its own"
+def trained_instead(program: ProgramFacts, path: str, line: int, own: str = "a loop") -> Reason:
+    name, why = program.path.rpartition("/")[2], f"it makes no trainer of the framework and has {own} of its own"
     return Reason("program", f"the training of `{name}`", why, path, line, opens=True)
 
 

@@ -13,6 +13,7 @@ NAME = re.compile(r"[A-Za-z0-9_]+").match
 CLOSING = {"(": ")", "{": "}", "[": "]"}
 IN_BRACKETS = {each: re.compile(rf"""[\\'"{re.escape(each + close)}]""").search for each, close in CLOSING.items()}
 MOST_WORDS = 200
+BLANKS = " \t\n"
 SEARCHED = 64  # characters that are searched for the end of a brace in one step
 DEEPEST = 10
 IN_STRING = re.compile(r"""[\\"$]""").search
@@ -90,10 +91,10 @@ def expanded(text: str, start: int, end: int, budget: Budget, depth: int = 0) ->
 
 
 def matching(text: str, at: int, end: int) -> tuple[int, list[int]]:
-    """(the position where the brace at `at` is closed, or `end`; its commas)."""
+    """(the position where the brace at `at` is closed, or `end`; its commas). A blank, in a span that a page shows, ends its word."""
     depth = 0
     commas: list[int] = []
-    while at < end:
+    while at < end and text[at] not in BLANKS:
         depth += (text[at] == "{") - (text[at] == "}")
         if not depth:
             return at, commas

@@ -8,6 +8,8 @@ import time
 import pytest
 
 from cases import each_case
+from cfglint.evaluate import Unknown
+from cfglint.explanation.summary import RunSummary
 
 AUTO = {
     "train_batch_size": "auto",
@@ -72,15 +74,17 @@ def test_the_fix_of_a_batch_writes_no_number_over_auto(pair, changes):
     assert found.fix is None
 
 
-def test_the_schedule_of_a_run_of_unknown_length_is_filled_with_some_number(pair):
+def test_the_schedule_of_a_run_of_unknown_length_is_filled_and_not_known(pair):
     """The Trainer will know the length: nothing is left over for DeepSpeed."""
     params = {"total_num_steps": "auto", "warmup_num_steps": "auto", "warmup_min_lr": "auto", "warmup_max_lr": "auto"}
     optimizer = {"type": "AdamW", "params": {"lr": "auto"}}
     run = pair("warmup_steps: 0.1\n", examples=None, optimizer=optimizer, scheduler={"type": "WarmupDecayLR", "params": params})
     assert run.verdict == "accept"
     filled = run.configs[1].values["scheduler"]["params"]
-    assert all(isinstance(value, int | float) for value in filled.values())
-    assert filled["warmup_num_steps"] == 1 < filled["total_num_steps"]
+    assert [name for name, value in filled.items() if isinstance(value, Unknown)] == ["total_num_steps", "warmup_num_steps"]
+    account = RunSummary(run)
+    told = {item.label: item.setting for item in account.items if item.label.startswith("schedule's")}
+    assert all(setting.is_unknown for setting in told.values())
 
 
 def test_all_mismatches_are_said_at_their_places(pair):

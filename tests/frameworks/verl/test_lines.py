@@ -201,6 +201,11 @@ def test_a_key_that_a_copy_of_verl_does_not_have(checked):
     assert (run.found, run.verdict) == ([("VRL002", "error")], "reject")
 
 
+def test_the_samples_of_a_prompt_are_not_known_where_the_config_of_a_copy_has_no_such_key(checked):
+    run = checked(OWN_LINE, "", files=own_copy(OWN.replace(" n: 2,", "")))
+    assert (run.found, run.resolved["global_batch"], run.resolved["samples_per_step"]) == ([], 64, None)
+
+
 def test_the_keys_of_a_copy_in_a_folder_with_its_version_are_known(checked):
     files = {f"verl-0.5.x/{name}": text for name, text in own_copy(OWN).items()}
     assert checked(f"{OWN_LINE} lean.goals=2", "", files=files).found == []

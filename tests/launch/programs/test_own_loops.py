@@ -266,6 +266,20 @@ def test_what_a_loop_or_a_release_makes_nothing_of(run, arguments, line, code):
     assert [each["code"] for each in found] == ([code] if code else [])
 
 
+def test_batches_that_are_taken_before_they_are_gone_through_are_no_turns_of_the_loop(run):
+    loop = """batches = iter(accelerator.prepare(loader))
+for _ in range(len(loader) // args.accum):
+    taken = []
+    for _ in range(args.accum):
+        taken += [next(batches)]
+    for batch in taken:
+        accelerator.backward(model(batch))
+    optimizer.step()
+"""
+    found = run(IMPORTS + PARSED + MADE.format("gradient_accumulation_steps=4", "batch_size=8") + loop)
+    assert (found["diagnostics"], found["sizes"][0][1:]) == ([], [None, None])
+
+
 LENGTH = """parser = argparse.ArgumentParser()
 parser.add_argument('--epochs', type=int, default=3)
 parser.add_argument('--max_steps', type=int)

@@ -306,3 +306,46 @@ def test_the_code_that_builds_the_arguments_and_was_not_followed_is_named(asked)
     assert [(each["file"], each["why"]) for each in found["not_read"]] == [
         ("own.py", "the code that leads to `SFTConfig` in own.py was not followed")
     ]
+
+
+def test_a_class_of_a_framework_that_is_not_modelled_is_not_taken_as_read(asked):
+    own = "from trl.trainer.utils import OnPolicyConfig\nfrom dataclasses import dataclass\n@dataclass\nclass Own(OnPolicyConfig):\n    a: int = 1\n"
+    found, _ = asked(
+        {"train.py": f"{TRAINER}{own}[args] = HfArgumentParser(Own).parse_args_into_dataclasses()\nTrainer(args=args).train()\n"}
+    )
+    assert ([each["why"] for each in found["not_read"]], found["verdict"]) == (["`trl.trainer.utils.OnPolicyConfig` is not modelled"], None)
+
+
+@pytest.mark.parametrize("line", [LINE, "python train.py args.yaml\n"])
+def test_a_trainer_of_the_projects_own_does_not_have_the_frameworks_defaults(asked, line):
+    own = "class OwnTrainer:\n    def __init__(self, args):\n        self.args = args\n    def train(self): ...\n"
+    parsed = "parse_yaml_file('args.yaml')" if "yaml" in line else "parse_args_into_dataclasses()"
+    files = {"args.yaml": "output_dir: out\nper_device_train_batch_size: 2\nnum_train_epochs: 1\nsave_total_limit: 2\n"}
+    program = f"{TRAINER}{own}[args] = HfArgumentParser(TrainingArguments).{parsed}\nOwnTrainer(args).train()\n"
+    found, _ = asked({"train.py": program, **files}, line)
+    assert "it makes no trainer of the framework and has one of its own" in [each["why"] for each in found["not_read"]]
+    assert labels(found).get("optimizer") is None
+
+
+def test_three_names_of_trl_are_its_line_and_not_the_trainers(asked):
+    line = f"{LINE[:-1]} --output_dir out --num_generations 4 --max_prompt_length 8 --max_completion_length 8 --bf16 True --save_steps 5\n"
+    found, _ = asked({}, line.replace("train.py", "grpo.py"))
+    assert (labels(found)["learning rate"], found["assumed"][0]) == (1e-6, "`grpo.py` takes the arguments of TRL")
+    assert found["verdict"] is None
+
+
+def test_a_file_of_a_program_that_is_not_in_the_project_makes_no_error_of_a_trainer(asked):
+    yaml = "output_dir: out\nloss_type: own\nmax_prompt_length: 8\nbeta: 0.1\nper_device_train_batch_size: 2\nlearning_rate: 1.0e-5\n"
+    stated = "trl==0.9.6\ntransformers==4.42.4\n"
+    found, status = asked(
+        {"dpo.yaml": yaml, "requirements.txt": stated}, "accelerate launch --num_processes 2 run_dpo.py dpo.yaml\n", "check"
+    )
+    assert (status, [(each["code"], each["severity"]) for each in found["diagnostics"]]) == (0, [("TRL051", "warning")])
+
+
+def test_what_a_caller_may_add_is_no_value_of_the_flag_before_it(asked):
+    parsed = "HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()"
+    found, _ = asked(
+        {"train.py": f"{TRAINER}[args] = {parsed}\nTrainer(args=args).train()\n"}, f'{LINE[:-1]} --output_dir out --bf16 "$@"\n'
+    )
+    assert labels(found)["precision"] == "bf16"

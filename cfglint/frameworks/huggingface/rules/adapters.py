@@ -34,11 +34,16 @@ def adapters_of(config: TrainerConfig) -> list[tuple[Place, Outcome]]:
 
 def place_of(config: TrainerConfig, call: AdapterCall, document: CallDocument) -> Place:
     own_code = call.model is None or call.model.values.get(OWN_CODE, False) is not False
-    return Place(dict(document.values), call.checkpoint, call.loader, document.path, config.version, own_code, document, {}, doubts(call))
+    return Place(
+        dict(document.values), call.checkpoint, call.loader, document.path, config.version, own_code, document, {}, doubts(config, call)
+    )
 
 
-def doubts(call: AdapterCall) -> tuple[Reason, ...]:
-    return () if call.is_certain else (Reason("branch", "a condition of the program"),)
+def doubts(config: TrainerConfig, call: AdapterCall) -> tuple[Reason, ...]:
+    launch = config.facts.launch
+    conditions = () if call.is_certain else (Reason("branch", "a condition of the program"),)
+    parses = launch.line is None and launch.code is not None and launch.code.parser  # the defaults of a parser need not be what it gets
+    return (*conditions, *((Reason("argument", "the arguments of the program", "no line that starts it is known"),) if parses else ()))
 
 
 @rule("PFT001")
@@ -88,7 +93,9 @@ def quantization_refused(config: TrainerConfig) -> Iterator[Finding]:
         for document, refused in refusals(config, call):
             place = keyword(document, refused.key)
             remedy = refused.help_for(config.values)
-            yield Finding(place, refused.message, exception=refused.exception, depends_on=doubts(call), help=remedy, for_any_parser=True)
+            yield Finding(
+                place, refused.message, exception=refused.exception, depends_on=doubts(config, call), help=remedy, for_any_parser=True
+            )
     of_file: list[tuple[Setting, Refusal]] = config.part("quantization", [])
     for written, refused in of_file:
         yield Finding(written, refused.message, exception=refused.exception, help=refused.help_for(config.values))
@@ -104,7 +111,7 @@ def removed_quantization_argument(config: TrainerConfig) -> Iterator[Finding]:
         message = f"`from_pretrained` has no argument `{name}`"
         text = f"TypeError: __init__() got an unexpected keyword argument '{name}'"
         remedy = f"set `quantization_config=BitsAndBytesConfig({name}={call.model.values[name]})`"
-        yield Finding(setting, message, exception=text, depends_on=doubts(call), help=remedy, for_any_parser=True)
+        yield Finding(setting, message, exception=text, depends_on=doubts(config, call), help=remedy, for_any_parser=True)
 
 
 @rule("PFT005")
@@ -127,10 +134,12 @@ def quantised_model_in_several_processes(config: TrainerConfig) -> Iterator[Find
             message = f"`device_map` puts the quantised model of each of {processes} processes on the first GPU"
             text = "ValueError: You can't train a model that has been loaded in 8-bit or 4-bit precision on a different device than"
             remedy = 'set `device_map={"": PartialState().process_index}`' | remove_key("device_map")
-            yield Finding(setting, message, exception=text, depends_on=doubts(call), help=remedy)
+            yield Finding(setting, message, exception=text, depends_on=doubts(config, call), help=remedy)
         values = call.quantization.values
         if fsdp1 and values.get("load_in_4bit") is True and values.get(quantization.STORAGE) in (None, "uint8"):
-            yield without_storage(keyword(call.quantization, "load_in_4bit"), f"{quantization.STORAGE}=torch.bfloat16", doubts(call))
+            yield without_storage(
+                keyword(call.quantization, "load_in_4bit"), f"{quantization.STORAGE}=torch.bfloat16", doubts(config, call)
+            )
     of_file: Setting | None = config.part("integer_storage", None)
     if of_file is not None and fsdp1:
         name = of_file.path[-1] if of_file.path[-1] != "load_in_4bit" else quantization.STORAGE
