@@ -59,7 +59,7 @@ def choose_consumer(launch: Launch, line: LaunchLine, command: CommandDocument, 
         launch.consumer = file_kind
         if launch.parser is None:
             leave_out_flag(command)
-            if not starts_own_program(launch, line):  # its trainer may be another one
+            if framework(file_kind).base and not starts_own_program(launch, line):  # its trainer may be another one
                 launch.doubts = (parser_of(line),)
         return
     if not consumer and launcher.takes_arguments and launcher.kind in known_kinds() and not unmodelled(line):

@@ -1,4 +1,4 @@
-"""Programs and packages that lie beside a script: the folder that a line starts from, what the program imports, and whose release counts."""
+"""Programs and packages beside a script: the folder that a line starts from, what the program imports, and whose release counts."""
 
 from __future__ import annotations
 
