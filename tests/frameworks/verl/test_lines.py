@@ -206,6 +206,11 @@ def test_the_samples_of_a_prompt_are_not_known_where_the_config_of_a_copy_has_no
     assert (run.found, run.resolved["global_batch"], run.resolved["samples_per_step"]) == ([], 64, None)
 
 
+@each_case(("words", "found"), [("", []), ("actor_rollout_ref.rollout.n=1", [("VRL041", "warning")])])
+def test_a_copy_may_draw_the_samples_of_a_group_by_a_key_of_its_own(checked, words, found):
+    assert checked(f"{OWN_LINE} {words}", "", files=own_copy(OWN.replace(" n: 2,", " n: 1, n_agent: 5,"))).found == found
+
+
 def test_the_keys_of_a_copy_in_a_folder_with_its_version_are_known(checked):
     files = {f"verl-0.5.x/{name}": text for name, text in own_copy(OWN).items()}
     assert checked(f"{OWN_LINE} lean.goals=2", "", files=files).found == []

@@ -41,10 +41,12 @@ def ineffective_critic_micro_batch(config: VerlConfig) -> Iterator[Finding]:
 
 @rule("VRL041")
 def single_sample_group(config: VerlConfig) -> Iterator[Finding]:
-    if config.value("algorithm.adv_estimator") == "grpo" and config.sizes.samples == 1:
+    setting = config.setting(SAMPLES)
+    is_said = config.copy is None or setting.origin != DEFAULT  # a copy may draw its samples by a key of its own
+    if config.value("algorithm.adv_estimator") == "grpo" and config.sizes.samples == 1 and is_said:
         message = f"`{SAMPLES}` is 1, so each group of GRPO has a single sample"
         remedy = f"set `{SAMPLES}` to the samples of a group, for example 8"
-        yield Finding(config.setting(SAMPLES), message, related=[config.setting("algorithm.adv_estimator")], help=remedy)
+        yield Finding(setting, message, related=[config.setting("algorithm.adv_estimator")], help=remedy)
 
 
 @rule("VRL042")
