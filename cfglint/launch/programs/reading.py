@@ -436,9 +436,9 @@ def own_training(program: ProgramFacts, loop: OwnLoop | None = None) -> tuple[Re
     steps = ((scope, call) for scope, call in calls if getattr(call.func, "attr", "") == BACKWARD)
     named = ((scope, call) for scope, call in calls if "trainer" in "".join(dotted(call.func)[-1:]).lower())
     made = ((scope, call) for scope, call in named if isinstance(getattr(scope.resolve(call.func), "node", None), ast.ClassDef))
-    loop = next(steps, None)
-    found = loop or next(made, None)
-    own = "a loop" if loop is not None else "one"
+    step = next(steps, None)
+    found = step or next(made, None)
+    own = "a loop" if step is not None else "one"
     return (trained_instead(program, found[0].module.path, found[1].lineno, own),) if found is not None else ()
 
 
