@@ -236,6 +236,12 @@ class Config:
         return self.facts.launch.program is not None and self.facts.launch.program.own_trainer
 
     @property
+    def own_samples(self) -> str:
+        """The method of the program's trainer that may take other samples in an epoch than each of the training set once."""
+        program = self.facts.launch.code or self.facts.launch.program
+        return program.own_samples if program is not None else ""
+
+    @property
     def other_parsers(self) -> tuple[Reason, ...]:
         """The parser of the files, if it may be another than that of the kind."""
         return () if self.facts.kind_given or self.sole_consumer else (Reason("program", "the parser of the file", "`--kind` names it"),)

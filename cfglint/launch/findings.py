@@ -25,7 +25,7 @@ from cfglint.launch.slurm import Header
 from cfglint.source.annotations import Iterable, TypeGuard
 from cfglint.source.files import EXTENSIONS
 from cfglint.source.record import changed
-from cfglint.source.shell.command import ELLIPSES, SHOWN, CommandDocument, is_placeholder
+from cfglint.source.shell.command import ELLIPSES, CommandDocument, is_placeholder
 from cfglint.source.shell.placed_text import Text
 from cfglint.source.shell.started_command import StartedCall
 from cfglint.source.shell.tables import listed, names
@@ -185,13 +185,8 @@ def missing_files(line: LaunchLine, calls: list[StartedCall], written: set[str])
         line.deepspeed_word = None
 
 
-def is_page(line: LaunchLine) -> bool:
-    """Whether a line stands in a page or a notebook, or in a script that one calls: what it leaves out is often for the reader to add."""
-    return (line.call.called_from or (line.call.path,))[0].lower().endswith(SHOWN)
-
-
 def severity_of(line: LaunchLine) -> Severity:
-    return WARNING if is_page(line) else ERROR
+    return WARNING if line.is_on_page else ERROR
 
 
 def is_relative(name: str | None) -> TypeGuard[str]:
@@ -272,7 +267,7 @@ def syntax_fault(line: LaunchLine) -> None:
     if exception.endswith(("`\"'", "`''")):
         code, remedy = "LCH029", "remove the quote, or close it"
         message = f"this quote ({token.string}) is never closed, so bash does not run the command that it is in"
-    elif not is_page(line):
+    elif not line.is_on_page:
         code, remedy = "LCH030", "correct the script until `bash -n` accepts it"
         message = (
             f"bash cannot parse the script from `{token.string.strip() or 'the end of this line'}` on, and starts no training behind it"

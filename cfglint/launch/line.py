@@ -7,6 +7,7 @@ from cfglint.findings.releases import Releases
 from cfglint.launch.slurm import Header
 from cfglint.source.annotations import ConfigTable
 from cfglint.source.record import Record
+from cfglint.source.shell.command import SHOWN
 from cfglint.source.shell.placed_text import EMPTY, Text
 from cfglint.source.shell.started_command import StartedCall
 
@@ -150,6 +151,11 @@ class LaunchLine:
     @property
     def is_sourced(self) -> bool:
         return self.call.path != self.script_path
+
+    @property
+    def is_on_page(self) -> bool:
+        """Whether it stands in a page or a notebook, or in a script that one calls: what it leaves out is often for the reader to add."""
+        return (self.call.called_from or (self.call.path,))[0].lower().endswith(SHOWN)
 
     @property
     def lacks_launcher_config(self) -> bool:

@@ -190,7 +190,8 @@ class ProgramFacts(Record):
     the program defines itself, `defaults` those that a subclass sets for fields of `arguments`. `complete`: there are no further
     arguments. `refuses`: an unknown argument ends the program; `refuses_in_file`: so does an unknown key of a config file. `trainer` is
     the framework's class of the one trainer that it builds, `own_trainer` whether a subclass replaces methods that checks rely on,
-    `own_methods` are all methods of such subclasses, `own_batches` whether one makes the training's batches of a size of its own.
+    `own_methods` are all methods of such subclasses, `own_batches` whether one makes the training's batches of a size of its own,
+    `own_samples` which one may take other samples in an epoch than each of the training set once.
     `spreads` is the `device_map` by which it loads a model over all GPUs, else empty.
     `taken` are further arguments of a class that drops all that it does not know.
     `changed` are fields that the code sets after parsing, to values that are not known; those of which it is known are `assigned`, the
@@ -216,6 +217,7 @@ class ProgramFacts(Record):
     own_trainer: bool = False
     own_methods: tuple[str, ...] = ()
     own_batches: bool = False
+    own_samples: str = ""
     spreads: str = ""
     taken: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()

@@ -143,7 +143,7 @@ class Reader:
                 line.script_path, line.sourced, line.header = path, followed.sourced_files, head
                 findings.header_sizes(line, head)
                 findings.missing_files(line, followed.calls, followed.written)
-                if not findings.is_page(line):
+                if not line.is_on_page:
                     unfilled(line, text)
         return launch_lines
 
@@ -402,7 +402,7 @@ class Reader:
         file.outside = path is None and around.is_outside(written)
         file.path = files.spelled_like(line.call.path, path) if path is not None else None
         file.known = known and line.folder is not None and not written.startswith(("/", "~"))
-        if findings.is_page(line) and file.role not in findings.REQUIRED:  # the config of an example is often one that the reader writes
+        if line.is_on_page and file.role not in findings.REQUIRED:  # the config of an example is often one that the reader writes
             file.known = file.known and around.has_folder_of(written)
 
     def name_files(self, line: LaunchLine, arguments: list[Any], before: list[Text]) -> None:

@@ -32,7 +32,8 @@ class Comparison:
     def __init__(self, before: CheckedRun | None, after: CheckedRun | None, *, only_releases: bool = False, heading: str = "") -> None:
         self.only_releases = only_releases
         self.releases: list[ReleaseChange] = []
-        before = with_releases_of(before, after) if before is not None and after is not None else before
+        if before is not None and after is not None:
+            before, after = with_releases_of(before, after)
         old = Side(before, after) if before is not None else None
         new = Side(after, before) if after is not None else None
         self.before: Outcome | None = old.outcome if old else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from os import sep
 from os.path import basename
 
 from cfglint.findings.diagnostic import Outcome
@@ -208,14 +209,14 @@ def moment(outcome: Outcome) -> str:
 def missing_references(old: Side, new: Side) -> Iterator[Consequence]:
     """The consequences of named files that exist on one side only, so that nothing in them can be compared."""
     before, after = ({name: (why, key) for name, _, why, key in side.missing_files} for side in (old, new))
-    there = {basename(document.path) for document in old.run.documents}
     if before.keys() == after.keys():
         return
+    there = [f"/{document.path.replace(sep, '/')}" for document in old.run.documents]
     yield from start(old, new)
     for name, (why, key) in after.items():
         if name not in before:
             text = f"`{key}` names {name}, which {why}" if key else f"{name} {why}"
-            end = " any more" if basename(name) in there else ""
+            end = " any more" if any(path.endswith(f"/{name.removeprefix('./')}") for path in there) else ""
             yield Consequence("file", f"{text}{end}: its settings are not compared", None, name)
     for name, (why, key) in before.items():
         if name not in after:
@@ -241,6 +242,11 @@ def lines_of_read_file(old: Side, new: Side) -> Iterator[Consequence]:
 def launch(old: Side, new: Side) -> Iterator[Consequence]:
     """The consequences for GPUs and versions."""
     counts = old.line("GPUs"), new.line("GPUs")
+    spread = "spreads" if new.run.launch.spreads else "spread" if old.run.launch.spreads else ""
+    if spread:  # one process on several GPUs, whose number is not that of the line
+        for each in changed("gpus", "processes", *counts):
+            yield Consequence("gpus", f"{each.text}; one process {spread} the model over all visible GPUs", known=False)
+        counts = None, None
     yield from changed("gpus", "GPUs", *counts)
     if (counts[0] is None) != (counts[1] is None):
         shown = ["unknown" if count is None else f"{count:,}" for count in counts]

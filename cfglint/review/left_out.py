@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 from cfglint.findings.wording import first_names
 from cfglint.frameworks import OTHER_PACKAGES
@@ -50,14 +51,24 @@ def unrecognized(name: str, branch: Branch) -> str:
     for _ in range(MOST_FOLDERS):
         programs = [each for each in branch.new.names_in(folder or os.curdir) if each.endswith(".py")]
         for path in (os.path.join(folder, program) for program in programs[:MOST_PROGRAMS]):
-            text, file = text_of(branch.new, path), os.path.basename(name)
-            stem = os.path.splitext(file)[0]  # by which a config of Hydra is named
-            if file in text or ("hydra" in text and any(f"{mark}{stem}{mark}" in text for mark in "\"'")):
+            text = text_of(branch.new, path)
+            stem = os.path.splitext(os.path.basename(name))[0]  # by which a config of Hydra is named
+            if names(text, name) or ("hydra" in text and any(f"{mark}{stem}{mark}" in text for mark in "\"'")):
                 return NAMED.format(path)
         if not folder:
             break
         folder = os.path.dirname(folder)
     return UNRECOGNIZED
+
+
+def names(text: str, name: str) -> bool:
+    """Whether a program has the name of a file, in no other folder than that of the file: not `a/b.yaml` for `c/b.yaml`."""
+    folder, file = os.path.split(name)
+    for before in text.split(file)[:-1]:
+        path = re.split(r"[^\w./-]", before)[-1].removeprefix("./").rstrip("/")
+        if f"/{folder}".endswith(f"/{path.removeprefix('../')}") or not path:
+            return True
+    return False
 
 
 def config_with(name: str, branch: Branch) -> str:

@@ -8,6 +8,7 @@ import re
 from cfglint.launch.command import TRAINER_NAMES
 from cfglint.launch.kinds import kind_of_class
 from cfglint.launch.programs.modules import module_in
+from cfglint.review.effects import is_of_training
 from cfglint.review.settings import shortened_pair
 from cfglint.run.paths import is_program
 from cfglint.source.annotations import Callable, Collection, Iterator
@@ -134,6 +135,9 @@ def named_values(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
             (word, ASSIGNMENT.match(word.value)) for word in node.elts if isinstance(word, ast.Constant) and isinstance(word.value, str)
         )
         yield from ((match.group(1), word) for word, match in words if match)  # of a command
+    elif isinstance(node, ast.Dict):
+        keys = ((key.value, value) for key, value in zip(node.keys, node.values, strict=True) if isinstance(key, ast.Constant))
+        yield from ((key, value) for key, value in keys if isinstance(key, str) and is_of_training(key))
     elif isinstance(node, ast.AnnAssign) and node.value is not None and isinstance(node.target, ast.Name):
         keywords = node.value.keywords if isinstance(node.value, ast.Call) else []  # of `field(default=1)`
         yield node.target.id, next((keyword.value for keyword in keywords if keyword.arg == "default"), node.value)
@@ -165,5 +169,5 @@ def unmodelled_class(path: str, text: str) -> str:
     calls = [
         node for node in nodes if isinstance(node, ast.Call) and sum(keyword.arg in TRAINER_NAMES for keyword in node.keywords) >= SURE
     ]
-    called = (node.func.id for node in calls if isinstance(node.func, ast.Name))
+    called = (node.func.id for node in calls if isinstance(node.func, ast.Name) and node.func.id[:1].isupper())
     return next((f"`{name}` of `{packages[name]}`" for name in called if name in packages and not kind_of_class(name)), "")

@@ -38,6 +38,7 @@ def paired(before: list[CheckedRun], after: list[CheckedRun]) -> list[Pair]:
         (
             -launch_likeness(old.launch.entry, new.launch.entry),
             program_of(old) != program_of(new),
+            len(files_of(old) ^ files_of(new)),
             class_of(old) != class_of(new),
             sizes_of(old) != sizes_of(new),
             caller_of(old) != caller_of(new),
@@ -69,6 +70,12 @@ def program_of(run: CheckedRun | None) -> set[str]:
     line, program = (launch.line, launch.program) if launch is not None else (None, None)
     path = program.path if program is not None else line.program_path if line is not None else None
     return {os.path.normpath(path)} if path else set()
+
+
+def files_of(run: CheckedRun) -> set[str]:
+    """The configs that a line names."""
+    line = run.launch.line
+    return {os.path.normpath(file.path or file.word.string) for file in line.files} if line is not None else set()
 
 
 def class_of(run: CheckedRun) -> str:

@@ -55,13 +55,25 @@ def release_of(run: CheckedRun, package: str, version: str) -> Release:
     return Release(version, f"not pinned ({f'{bounds}; ' if bounds else ''}checked as {version})", False)
 
 
-def with_releases_of(before: CheckedRun, after: CheckedRun) -> CheckedRun:
-    """The run before a change with the releases that are asked after it, if the project states the same: only the lines differ, by which
-    the release is chosen.
+def with_releases_of(before: CheckedRun, after: CheckedRun) -> tuple[CheckedRun, CheckedRun]:
+    """Both runs with the same release of a package, where nothing tells that it changes.
+
+    If the project states the same for both, only the lines differ, by which the release is chosen. If one side states a commit or a fork,
+    and the other a release, it is not known in what they differ.
     """
     same = all(getattr(before.given, name) == getattr(after.given, name) for name in ("target", "bounds", "outside"))
-    others = {package: after.target[package] for package, version in before.target.items() if after.target.get(package, version) != version}
-    return before.with_facts(before.given.replace(target={**before.given.target, **others})) if same and others else before
+    others: tuple[dict[str, str], dict[str, str]] = {}, {}
+    for package in before.target.keys() & after.target.keys():
+        if same or (package in before.given.outside and after.given.is_known(package)):
+            others[0][package] = after.target[package]
+        elif package in after.given.outside and before.given.is_known(package):
+            others[1][package] = before.target[package]
+    return with_targets(before, others[0]), with_targets(after, others[1])
+
+
+def with_targets(run: CheckedRun, target: dict[str, str]) -> CheckedRun:
+    is_same = all(run.target[package] == version for package, version in target.items())
+    return run if is_same else run.with_facts(run.given.replace(target={**run.given.target, **target}))
 
 
 def changed_releases(before: CheckedRun, after: CheckedRun) -> list[tuple[str, Release, Release]]:

@@ -58,6 +58,10 @@ def estimated(old: Side, new: Side, same_data: bool) -> Iterator[Consequence]:
     how += "" if times == 1 else f" in {'larger' if times > 1 else 'smaller'} batches"
     how += "" if completions == 1 else f" with {'more' if completions > 1 else 'fewer'} completions per prompt"
     how += "" if same_data else ", if the other data has as many samples"
+    own = next((config.own_samples for side in (new, old) for config in side.run.configs if config.own_samples), "")
+    if own:
+        yield Consequence("total_steps", f"total steps may change: {how}, and {own} decides which samples an epoch has", known=False)
+        return
     yield Consequence("total_steps", f"total steps {approximate_ratio(factor)}: {how}", factor=factor, known=False)
     steps = old.number("warmup_steps"), new.number("warmup_steps")
     if steps[0] and steps[0] == steps[1]:

@@ -202,10 +202,13 @@ class Differ:
     def _written(self, side: int, path: Path, values: object) -> Iterator[Any]:
         """The keys of a mapping that are written in a file, and the sections of several files that have such keys."""
         config = self.configs[side]
+        own = {document.path for document in config.documents if not document.is_command} if config is not None else ()
         for key, value in values.items() if config is not None and isinstance(values, dict) else ():
             assert config is not None
             setting = config.setting(*path, key)
-            if (setting.node is not None and setting.written) or (
+            # What a program makes of a value of the file stands in the place of the value.
+            is_of_file = setting.written or (setting.origin == OVERRIDE and setting.document is not None and setting.document.path in own)
+            if (setting.node is not None and is_of_file) or (
                 isinstance(value, dict) and self._is_placeless(side, (*path, key)) and any(self._written(side, (*path, key), value))
             ):
                 yield key

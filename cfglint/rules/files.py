@@ -4,6 +4,7 @@ config names.
 
 from __future__ import annotations
 
+from cfglint.evaluate import Reason
 from cfglint.findings.diagnostic import INFO
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
@@ -14,6 +15,7 @@ from cfglint.source.document import LIMIT, MAPPING, NOT_STRICT_JSON, SCALAR, Doc
 from cfglint.source.numbers import DIGITS
 
 UNREADABLE = ("unreadable", "encoding", "control")
+FOLDER_OF_PAGE = Reason("file", "the folder of the line", "a page does not tell from which one it is started, and with which files")
 NULL_WORDS = ("none", "null")
 
 
@@ -129,8 +131,11 @@ def is_suspicious(node: Node) -> bool:
 
 @rule("RUN010")
 def missing_config_file(config: Config) -> Iterator[Finding]:
+    line = config.facts.launch.line
+    told = {problem.word.string for problem in line.problems if problem.code == "LCH002"} if line is not None else ()
+    of_page = [FOLDER_OF_PAGE] if line is not None and line.is_on_page else []
     for path, name in config.documents[0].missing:
-        if not config.opens(path):
+        if name in told or not config.opens(path):
             continue
         setting, off = config.setting(*path), name.lower() in NULL_WORDS
         where = "it is looked for beside the file, in the folders above it, and in the working directory"
@@ -140,7 +145,7 @@ def missing_config_file(config: Config) -> Iterator[Finding]:
             exception=refused_file(path, name),
             help=f"write `{path[-1]}: null` to leave it out, or the path of a file" if off else f"correct the path: {where}",
             fix=replace(setting, None, "write null", safe=False) if off else None,
-            depends_on=config.rest,
+            depends_on=(*config.rest, *of_page),
         )
 
 

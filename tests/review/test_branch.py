@@ -322,6 +322,21 @@ def test_a_file_that_a_run_may_read_is_not_said_to_be_read_by_none(checkout, rev
     assert "top.json (not recognised as a training config, and no recognised run is known to read it)" in text  # no value names the root
 
 
+def test_a_program_that_names_a_file_of_the_same_name_in_another_folder_does_not_name_it(checkout, reviewed):
+    checkout.write(load__py="conf = open('configs/default.yaml')\n", configs_in_data_in_default__yaml="n: 1\n")
+    checkout.write(
+        configs_in_default__yaml="n: 1\n", own_in_default__yaml="n: 1\n", own_in_load__py="conf = open(folder + 'default.yaml')\n"
+    )
+    checkout.commit()
+    checkout.write(configs_in_data_in_default__yaml="n: 2\n", configs_in_default__yaml="n: 2\n", own_in_default__yaml="n: 2\n")
+    text = reviewed()[0]
+    assert (
+        "not compared: configs/data/default.yaml (not recognised as a training config, and no recognised run is known to read it)" in text
+    )
+    assert "not compared: configs/default.yaml (not recognised as a training config; load.py names it" in text
+    assert "not compared: own/default.yaml (not recognised as a training config; own/load.py names it" in text
+
+
 def test_a_called_script_is_named_with_the_line_that_calls_it(checkout, reviewed):
     checkout.write(train__py=PARSING, run__sh=LINE.replace("size 4", 'size "$1"'))
     checkout.commit()
@@ -702,9 +717,38 @@ def test_what_a_line_writes_is_told_where_the_rest_is_not_known(checkout, review
     assert "`learning_rate` 1e-5 -> 2e-5" in text
 
 
+def test_the_line_that_is_gone_is_the_one_with_its_config(checkout, reviewed):
+    read = "parser = HfArgumentParser(TrainingArguments)\nargs, = parser.parse_yaml_file(sys.argv[1])\nTrainer(m, args).train()\n"
+    checkout.write(train__py=f"import sys\nfrom transformers import HfArgumentParser, Trainer, TrainingArguments\n{read}")
+    checkout.write(conf_in_a__yaml=TRAINER, conf_in_b__yaml=TRAINER.replace("4", "2"))
+    checkout.write(run__sh="python train.py conf/a.yaml\npython train.py conf/b.yaml\n")
+    checkout.commit()
+    checkout.write(run__sh="# python train.py conf/a.yaml\npython train.py conf/b.yaml\n", conf_in_b__yaml=TRAINER.replace("4", "8"))
+    text = reviewed()[0]
+    assert "per_device_train_batch_size: 2 -> 8 (conf/b.yaml:2)" in text
+    assert "run.sh:1, conf/a.yaml\n  deleted run: " in text
+
+
+def test_a_setting_that_no_number_shows_is_listed_where_the_program_parses_the_file(checkout, reviewed):
+    """The review said "no effective change": values that a program parses were taken for those of the line."""
+    read = "parser = HfArgumentParser(TrainingArguments)\nargs, = parser.parse_yaml_file(sys.argv[1])\nTrainer(m, args).train()\n"
+    checkout.write(train__py=f"import sys\nfrom transformers import HfArgumentParser, Trainer, TrainingArguments\n{read}")
+    checkout.write(a__yaml=TRAINER + "adam_beta2: 0.95\n", run__sh="python train.py a.yaml\n")
+    checkout.commit()
+    checkout.write(a__yaml=TRAINER + "adam_beta2: 0.99\n")
+    text, report = reviewed()
+    assert "adam_beta2: 0.95 -> 0.99 (a.yaml:5)" in text
+    assert not report["changes"][0]["no_effect"]
+
+
 def test_what_a_program_of_no_run_trains_with_is_listed(checkout, reviewed):
     program = "import argparse\np = argparse.ArgumentParser()\np.add_argument('--batch_size', type=int, default={})\nseed = {}\n"
     checkout.write(own__py=program.format(8, 1))
     checkout.commit()
     checkout.write(own__py=program.format(1, 2))
     assert "not compared: own.py (no recognised run is known to depend on it; `--batch_size` 8 -> 1)" in reviewed()[0]
+    table = (
+        "from dataclasses import replace\nSFT = {{'num_train_epochs': {}, 'name': 'a{}'}}\na = replace(a, learning_rate=1, max_steps=2)\n"
+    )
+    text = changed_in(checkout, reviewed, own__py=(table.format(1, 1), table.format(2, 2)))
+    assert "not compared: own.py (no recognised run is known to depend on it; `num_train_epochs` 1 -> 2)" in text

@@ -320,6 +320,14 @@ def test_a_file_that_is_not_there_any_more(compare):
     assert compared.settings == []
 
 
+def test_a_file_of_the_same_name_in_another_folder_was_never_there(compare):
+    trainer, engine = f"{TRAINER}deepspeed: a/ds.json\n", '{"bf16": {"enabled": true}, "zero_optimization": {"stage": 2}}'
+    sides = {"train.yaml": trainer, "a/ds.json": engine}, {"train.yaml": trainer.replace("a/", "b/"), "a/ds.json": engine}
+    assert "`deepspeed` names b/ds.json, which does not exist: its settings are not compared" in [
+        each.text for each in compare(*sides, gpus=8).consequences
+    ]
+
+
 def test_a_number_beyond_all_floats(compare):
     before, after = f"output_dir: out\nseed: 1\nlearning_rate: 1{'0' * 400}\n", "output_dir: out\nseed: 1\nlearning_rate: 1.0e-5\n"
     assert [each.key for each in compare(before, after, kind="huggingface").settings] == ["learning_rate"]

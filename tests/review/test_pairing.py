@@ -14,7 +14,7 @@ LINES = "".join(f"key_{number}: {number}\n" for number in range(10))
 def launched(name, program=None, launcher="torchrun", caller=None, builds=None, **arguments):
     """A run of a launch; without a program it has no launch."""
     entry = None if program is None else {"program": program, "launcher": launcher, "arguments": arguments}
-    line = SimpleNamespace(call=SimpleNamespace(called_from=(caller, 1)), program_path=program) if caller else None
+    line = SimpleNamespace(call=SimpleNamespace(called_from=(caller, 1)), files=(), program_path=program) if caller else None
     return SimpleNamespace(
         name=name,
         launch=SimpleNamespace(entry=entry, line=line, command=None, program=builds and SimpleNamespace(arguments=builds, path=program)),

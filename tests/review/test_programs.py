@@ -80,6 +80,14 @@ def test_a_program_that_a_line_starts_is_reviewed_in_its_run(reviewed):
     assert told[0][1]["global_batch"] == 2.0
 
 
+def test_one_process_that_spreads_its_model_is_not_one_gpu(reviewed):
+    load = "from transformers import AutoModel\nmodel = AutoModel.from_pretrained('m', device_map='auto')\n"
+    before = {"train.py": load + program("2"), "run.sh": "torchrun --nproc_per_node 2 train.py\n"}
+    _, texts = reviewed(before, {"run.sh": "CUDA_VISIBLE_DEVICES=1,2,3 python train.py\n"})
+    assert "processes 2 -> 1 (halved); one process spreads the model over all visible GPUs" in texts
+    assert not any(text.startswith("GPUs") for text in texts)
+
+
 def test_a_notebook(reviewed):
     def notebook(steps):
         return json.dumps({"cells": [{"cell_type": "code", "source": program(steps).splitlines(keepends=True)}]}, indent=1)

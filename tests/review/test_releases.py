@@ -130,6 +130,28 @@ def test_a_pin_that_appears_disappears_or_is_a_commit(recipes, repinned, review,
     assert review()[1].splitlines()[0] == f"requirements.txt: {text}"
 
 
+COMMIT = "transformers @ git+https://github.com/huggingface/transformers@1a2b3c4\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "text"),
+    [
+        (COMMIT, "transformers==4.46.1\n", "transformers commit 1a2b3c4 (checked as 4.46.1) -> 4.46.1"),
+        ("transformers==4.46.1\n", COMMIT, "transformers 4.46.1 -> commit 1a2b3c4 (checked as 4.46.1)"),
+    ],
+)
+def test_what_a_commit_differs_in_from_a_release_is_not_known(checkout, repinned, review, before, after, text):
+    """The commit was taken for the newest release, so that a key that is removed there was "resolved"."""
+    checkout.write(run__sh="python train.py --output_dir o --per_device_train_batch_size 2 --warmup_ratio 0.1\n")
+    parsed = "args, = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()"
+    checkout.write(train__py=f"from transformers import HfArgumentParser, Trainer, TrainingArguments\n{parsed}\nTrainer(m, args).train()\n")
+    repinned(before, after)
+    out = review()[1]
+    assert out.startswith(f"requirements.txt: {text}\n")
+    assert "KEY202" not in out
+    assert "memory" not in out
+
+
 def test_a_package_that_runs_use_is_not_said_to_be_used_by_none(checkout, repinned, review):
     checkout.write(trainer__yaml="output_dir: o\nper_device_train_batch_size: 4\n")
     repinned("torch==2.6.0\n", "torch==2.7.0\n")

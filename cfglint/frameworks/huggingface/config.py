@@ -82,7 +82,8 @@ class TrainerConfig(TrainerFiles):
 
     def loaded(self) -> tuple[int | None, int | None]:
         """(samples per epoch, samples that one process takes from the loader at a time); None for an unknown number."""
-        return self.part("loaded", (self.facts.num_examples, self.batch.micro_batch.integer))
+        samples, at_once = self.part("loaded", (self.facts.num_examples, self.batch.micro_batch.integer))
+        return None if self.own_samples else samples, at_once
 
     @property
     def own_sampler(self) -> bool:

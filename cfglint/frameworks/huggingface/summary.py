@@ -15,6 +15,7 @@ from cfglint.frameworks.summary import EXAMPLES, FILLED, GPUS, LENGTH, PRECISION
 
 STEPS, EPOCH = "steps", "epoch"
 ROUNDING = 1e-6
+OWN_SAMPLES = "{} decides which samples an epoch has; `max_steps` would set the length"
 PACKED = "blocks after packing, which depend on the data; `max_steps` would set the length"
 
 
@@ -22,7 +23,7 @@ def account(config: TrainerConfig) -> Summary:
     summary, world = Summary(config.release), config.world_size
     if config.parsed:
         run, missing = steps(config), ""
-        if not packed(config):  # else no flag helps
+        if not (packed(config) or config.own_samples):  # else no flag helps
             missing = " and ".join(flag for flag, value in ((GPUS, world), (EXAMPLES, config.facts.num_examples)) if value is None)
         length(config, summary, run, missing)
         occasions(config, summary, run, missing)
@@ -82,6 +83,8 @@ def length(config: TrainerConfig, summary: Summary, run: Steps, missing: str) ->
     accumulation = config.batch.accumulation.value
     if packed(config):
         how = PACKED
+    elif config.own_samples:
+        how = OWN_SAMPLES.format(config.own_samples)
     elif run.batches is None:
         how = "batches of a process / accumulation"
     else:

@@ -69,6 +69,9 @@ REPLACED = names(
     " create_optimizer_and_scheduler create_accelerator_and_postprocess get_batch_samples _load_from_checkpoint"
 )
 LOADER = "get_train_dataloader"
+SAMPLING = (LOADER, "_get_train_sampler")
+# Samplers of torch and transformers that take each sample of the training set once in an epoch.
+PLAIN_SAMPLERS = names("RandomSampler SequentialSampler DistributedSampler LengthGroupedSampler DistributedLengthGroupedSampler")
 OF_ARGUMENTS = ("train_batch_size", f"super().{LOADER}")  # by which such a method has batches of the size that the arguments say
 # Fields of a config of TRL with another default in some release, or filled from the model where the code does not set them.
 DEFAULTS_OF_UNSLOTH = names(
@@ -401,23 +404,46 @@ def add_trainers(facts: ProgramFacts, named: list[NamedCall]) -> None:
     """
     found: set[str] = set()
     methods: set[str] = set()
-    for scope, call, resolved in named:
+    for scope, call, made in named:
+        named_class = made.node if isinstance(made, Definition) else None
+        # `cls = Trainer`, and then `cls()`
+        resolved = scope.resolve(named_class) if isinstance(named_class, (ast.Name, ast.Attribute)) else made
         is_class = isinstance(resolved, Definition) and isinstance(resolved.node, ast.ClassDef)
         line = linearized(scope.modules, resolved) if is_class else [resolved]
         names = [cls.name for cls in line if isinstance(cls, External) and cls.name.partition(".")[0] in PACKAGES]
         trainer = next((name.rpartition(".")[2] for name in reversed(names) if name.endswith("Trainer")), None)
         if trainer is not None:
             found.add(trainer)
-            classes = [cls.node for cls in line if isinstance(cls, Definition) and isinstance(cls.node, ast.ClassDef)]
-            own = [node for cls in classes for node in cls.body if isinstance(node, FUNCTIONS)]
-            methods.update(node.name for node in own)
-            sources = (ast.unparse(node) for node in own if node.name == LOADER)
+            own = methods_of(resolved, scope.modules) if isinstance(resolved, Definition) else []
+            methods.update(name for name, _ in own)
+            sampling = (name for name, method in own if name in SAMPLING and not takes_each_once(method, scope.modules))
+            facts.own_samples = facts.own_samples or next((f"`{name}` of the program's trainer" for name in sampling), "")
+            sources = (ast.unparse(method.node) for name, method in own if name == LOADER)
             facts.own_batches = facts.own_batches or any(not any(word in source for word in OF_ARGUMENTS) for source in sources)
         spread = keyword(call, "device_map") if isinstance(call.func, ast.Attribute) and call.func.attr == "from_pretrained" else None
         if isinstance(spread, ast.Constant) and spread.value in SPREADING:
             facts.spreads = facts.spreads or str(spread.value)
     facts.trainer = next(iter(found)) if len(found) == 1 else ""
     facts.own_trainer, facts.own_methods = not found or not REPLACED.isdisjoint(methods), tuple(sorted(methods))
+
+
+def takes_each_once(method: Definition, modules: Modules) -> bool:
+    """Whether a method that a trainer samples its training set by takes each sample once in an epoch, by the samplers that it makes."""
+    scope = Scope(modules, method.module, method.node)
+    samplers = [call for call in scope.calls() if dotted(call.func)[-1:] and dotted(call.func)[-1].endswith("Sampler")]
+    passes_on = any(getattr(call.func, "attr", "") in SAMPLING for call in scope.calls())
+    of_the_set = getattr(method.node, "name", "") == LOADER and "train_dataset" in ast.unparse(method.node)
+    return bool(samplers or passes_on or of_the_set) and all(takes_all(call, scope) for call in samplers)
+
+
+def takes_all(sampler: ast.Call, scope: Scope) -> bool:
+    found = scope.resolve(sampler.func)
+    if isinstance(found, Definition):
+        lengths = [method.node for name, method in methods_of(found, scope.modules) if name == "__len__"]
+        values = [node.value for length in lengths for node in ast.walk(length) if isinstance(node, ast.Return)]
+        return bool(values) and all(isinstance(value, ast.Call) and dotted(value.func) == ["len"] for value in values)
+    is_whole = keyword(sampler, "num_samples") is None and keyword(sampler, "replacement") is None
+    return dotted(sampler.func)[-1] in PLAIN_SAMPLERS and is_whole
 
 
 def own_training(program: ProgramFacts, loop: OwnLoop | None = None) -> tuple[Reason, ...]:

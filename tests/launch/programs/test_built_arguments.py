@@ -497,6 +497,17 @@ def test_no_deepspeed_file_is_none_that_is_missing(check, value):
     assert (missing["code"], missing["severity"]) == ("RUN010", "error")
 
 
+def test_a_page_does_not_tell_with_which_files_its_line_is_started(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text(IMPORTS + built("deepspeed='ds.json'") + TRAINED)
+    (tmp_path / "README.md").write_text("```bash\npython train.py\n```\n")
+    main(["check", "train.py", "--format", "json"])
+    found = json.loads(capsys.readouterr().out)
+    assert [(each["code"], each["severity"]) for each in found["diagnostics"]] == [("RUN010", "warning")]
+    main(["explain", "train.py"])
+    assert capsys.readouterr().out.startswith("No error in what is known; not known: the folder of the line")
+
+
 def test_a_word_of_the_program_is_no_misspelt_key(check):
     code = "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--learning_rat')\nparser.parse_args()\n"
     [run] = check(code + built("per_device_train_batch_size=4"), "--args", "--learning_rat 1", "--gpus", "2", line="")["runs"]

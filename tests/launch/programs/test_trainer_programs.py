@@ -245,6 +245,33 @@ def test_a_later_check_is_a_warning_where_a_subclass_replaces_the_trainer_s_meth
     assert (run["verdict"], [each["severity"] for each in found.values()]) == ("accept", ["warning"])
 
 
+SAMPLER = "from torch.utils.data import RandomSampler\nclass GroupedSampler:\n    def __len__(self):\n        return len(self.lengths)\n"
+REPEATING = "class RepeatingSampler:\n    def __len__(self):\n        return len(self.data) * self.count\n"
+
+
+@pytest.mark.parametrize(
+    ("method", "steps"),
+    [  # 256 samples in batches of 2 x 2 x 2, three times
+        ("_get_train_sampler(self):\n        return GroupedSampler(self.train_dataset)", 96),
+        ("_get_train_sampler(self):\n        return RandomSampler(self.train_dataset)", 96),
+        ("_get_train_sampler(self):\n        return super()._get_train_sampler()", 96),
+        ("_get_train_sampler(self):\n        return RandomSampler(self.train_dataset, num_samples=9)", None),
+        ("_get_train_sampler(self):\n        return RepeatingSampler(self.train_dataset)", None),
+        ("_get_train_sampler(self):\n        return self.sampler", None),
+        ("get_train_dataloader(self):\n        return DataLoader(self.train_dataset, self._train_batch_size)", 96),
+        ("get_train_dataloader(self):\n        return DataLoader(self.train_dataset, sampler=RepeatingSampler(self.x))", None),
+    ],
+)
+@pytest.mark.parametrize("made", ["Own(model", "own_class(model"])
+def test_a_sampler_of_the_program_decides_the_samples_of_an_epoch(launched, capsys, method, steps, made):
+    """The steps were those of a Trainer that takes each sample once."""
+    own = f"{SAMPLER}{REPEATING}\nclass Own(Trainer):\n    def {method}\n"
+    main_ = MAIN.replace("    Trainer(model", "    own_class = Own\n    Trainer(model").replace("Trainer(model", made)
+    launched(HEAD + own + CLASSES + main_, "--per_device_train_batch_size 2 --gradient_accumulation_steps 2")
+    main(["explain", "run.sh", "--num-examples", "256", "--format", "json"])
+    assert json.loads(capsys.readouterr().out)["resolved"]["total_steps"] == steps
+
+
 def test_nothing_outside_the_project_is_read(launched, tmp_path):
     outside = tmp_path.parent / "secret_args.py"
     outside.write_text(HEAD + CLASSES)

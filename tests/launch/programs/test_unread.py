@@ -83,14 +83,21 @@ def test_no_default_is_stated_in_the_place_of_what_a_parser_may_set(asked, progr
     assert not asked({"train.py": program}, LINE, "check")[0]["diagnostics"]
 
 
-@pytest.mark.parametrize("setup", ["pkg/setup.py", "pkg/pyproject.toml"])
-def test_a_package_of_the_project_with_a_setup_file_of_its_own_is_found(asked, setup):
+@pytest.mark.parametrize(
+    ("setup", "module", "script"),
+    [
+        ("pkg/setup.py", "pkg/pkg/own.py", "scripts/train.py"),
+        ("pkg/pyproject.toml", "pkg/pkg/own.py", "scripts/train.py"),
+        ("code/of_it/setup.py", "code/of_it/src/pkg/own.py", "code/of_it/src/pkg/train.py"),
+    ],
+)
+def test_a_package_of_the_project_with_a_setup_file_of_its_own_is_found(asked, setup, module, script):
     own = (
         "from dataclasses import dataclass\nimport transformers\n@dataclass\nclass OwnArguments(transformers.TrainingArguments):\n"
         "    gradient_accumulation_steps: int = 4\n"
     )
     program = NOT_FOUND.replace("from elsewhere", "from pkg.own")
-    found, _ = asked({"scripts/train.py": program, setup: "", "pkg/pkg/own.py": own}, LINE.replace("train.py", "scripts/train.py"))
+    found, _ = asked({script: program, setup: "", module: own}, LINE.replace("train.py", script))
     assert (found["verdict"], found["read"], found["resolved"]["global_batch"]) == ("accept", True, 2 * 4 * 2)
 
 
@@ -113,6 +120,11 @@ def test_a_program_that_is_not_in_the_project_is_assumed_to_take_the_arguments(a
     assert (run["read"], run["verdict"], run["assumed"]) == (False, None, ["`train.py` takes the arguments of the Trainer"])
     main(["explain", "run.sh"])
     assert capsys.readouterr().out.startswith("No errors found if `train.py` takes the arguments of the Trainer")
+
+
+def test_a_program_at_another_path_is_named(asked):
+    why = asked({"a/b/c/train.py": "print()\n"}, LINE.replace("train.py", "/opt/train.py"))[0]["not_read"][0]["why"]
+    assert why == "`/opt/train.py` is not found where the line starts it; there is a/b/c/train.py"
 
 
 def test_a_program_of_a_path_that_is_not_known_reads_no_file_as_a_framework_does(asked):
