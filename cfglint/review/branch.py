@@ -19,6 +19,7 @@ from cfglint.review.effects import has_effect, is_of_training
 from cfglint.review.literals import changed_values, first_values
 from cfglint.review.pairing import Pair, paired, program_of, renamed
 from cfglint.review.releases import ReleaseChange, changed_releases, stated_changes
+from cfglint.review.script_lines import ENDINGS, other_lines
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
 from cfglint.run.paths import LaunchChoiceError, ScanStats, UnknownKindError, is_program, is_script, line_of
@@ -79,6 +80,7 @@ class Branch:
         self.in_code: set[str] = set()  # the names of values in the code of programs that they tell
         self.named_folders: dict[str, str] = {}  # that a compared run names, by a key: `dataset_dir` of run.yaml
         self.named_programs: dict[str, str] = {}  # the changed programs that the arguments of a line name: `--plugin x.py`, with its script
+        self.launches: tuple[dict[str, set[int]], dict[str, set[int]]] = {}, {}  # the first lines of the launches of scripts, of each side
         self.unread: dict[str, str] = {}  # the reason why a script of a compared run is not compared in full
         self.packages: set[str] = set()  # those of the frameworks of the runs of the new side
         self.has_trainers = False  # whether a run of the new side is one of the Trainer
@@ -185,7 +187,7 @@ class Branch:
             framework, former = after.unmodelled or before.unmodelled, [f"before: {each.text}" for each in before.launch.not_read]
             not_read = [*(each.text for each in after.launch.not_read), *former]
             self.unread[path] = f"arguments of {framework}, which is not modelled" if framework else not_read[0]
-        if before is not None and after is not None and not comparison.in_effect:
+        if before is not None and after is not None:
             self._note_unread_text(comparison, after)
         if after is not None:
             self.named_folders.update(self._folders_named_by(after))
@@ -200,13 +202,20 @@ class Branch:
         return f"{name} {now}; before" if now else f"{name} can be parsed now, and could not before" if was else ""
 
     def _note_unread_text(self, comparison: Comparison, run: CheckedRun) -> None:
-        """Record that a script may start its runs under other conditions, or that it writes another config that the run reads and that is
-        not known.
+        """Record that a script may start its runs under other conditions, that it writes another config that the run reads and that is
+        not known, or which of its other lines have changed.
         """
         path = os.path.relpath(run.documents[0].path)
         if path not in self.altered or not is_script(path):
             return
         old, new = (text_of(*side) for side in ((self.old, self.old_name(path)), (self.new, path)))
+        launches = self.launches[OLD].get(self.old_name(path), set()), self.launches[NEW].get(path, set())
+        others = [*other_lines(old, new, launches)] if path.endswith(ENDINGS) else []
+        if others and path not in self.unread:
+            comparison.code_changed = True
+            self.unread[path] = f"only its launches are compared; {', '.join(first_values(others))}"
+        if comparison.in_effect or path in self.unread:
+            return
         reason = next((each for each in run.launch.not_read if each.kind == "file" and each.opens), None)
         if reason is not None and here_documents(old) != here_documents(new):
             comparison.code_changed = True
@@ -289,6 +298,7 @@ class Branch:
         looked_at = [name for name in touched if name in self.altered or name in inside]
         was = with_runs({*map(self.old_name, looked_at), *self.gone, *(self.altered - set(touched))} - taken, self.old)
         old = by_file(self._discovery(OLD, before), self._there(sorted(was)))
+        self.launches = lines_of_launches(old), lines_of_launches(new)
         were_started, are_started = (started_by(chain.from_iterable(side.values())) for side in (old, new))
         for name, runs in new.items():
             earlier = old.pop(self.old_name(name), [])
@@ -445,6 +455,16 @@ def by_file(discovery: Discovery, names: list[str]) -> dict[str, list[CheckedRun
 def started_by(runs: Iterable[CheckedRun]) -> set[str]:
     """The programs that the launch lines of some runs start."""
     return {path for run in runs if run.launch.line is not None for path in program_of(run)}
+
+
+def lines_of_launches(found: dict[str, list[CheckedRun]]) -> dict[str, set[int]]:
+    """The first lines of the launches of each script."""
+    lines: dict[str, set[int]] = {}
+    for run in (run for runs in found.values() for run in runs):
+        if run.launch.line is not None:
+            call = run.launch.line.call
+            lines.setdefault(os.path.relpath(call.path), set()).add(call.line)
+    return lines
 
 
 def unread_arguments(run: CheckedRun) -> list[str]:

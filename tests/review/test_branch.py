@@ -741,6 +741,49 @@ def test_a_setting_that_no_number_shows_is_listed_where_the_program_parses_the_f
     assert not report["changes"][0]["no_effect"]
 
 
+SCRIPT = """\
+export VLLM_ATTENTION_BACKEND={backend}
+export WANDB_PROJECT={project}
+SIZE={size}
+DS="{ds}"
+for each in a b; do
+  echo $each {word}
+done
+{{
+  echo "output_dir: out"
+  if [ -n "$DS" ]; then
+    echo "deepspeed: $DS"
+  fi
+}} > made.yaml
+python prepare.py --rows {rows}
+torchrun --nproc_per_node 8 train.py --output_dir out \\
+  --per_device_train_batch_size $SIZE
+"""
+VALUES = {"backend": "A", "project": "p", "size": "4", "ds": "", "word": "x", "rows": "1"}
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"project": "q"}, ""),
+        ({"size": "8"}, ""),
+        ({"backend": "B"}, "`VLLM_ATTENTION_BACKEND` A -> B"),
+        ({"ds": "zero2.json"}, '`DS` "" -> "zero2.json"'),
+        ({"rows": "2"}, "`python prepare.py --rows 1` is gone, `python prepare.py --rows 2` is new"),
+        ({"size": "8", "backend": "B"}, "`VLLM_ATTENTION_BACKEND` A -> B"),
+    ],
+)
+def test_the_lines_of_a_script_that_no_launch_covers_are_named(checkout, reviewed, change, reason):
+    """The review said "no effective change" of a script that writes the config of its run by other values."""
+    checkout.write(train__py=PARSING, run__sh=SCRIPT.format(**VALUES))
+    checkout.commit()
+    checkout.write(run__sh=SCRIPT.format(**{**VALUES, **change}))
+    text, report = reviewed()
+    assert [each["reason"] for each in report["not_compared"]] == ([f"only its launches are compared; {reason}"] if reason else [])
+    assert all(each["no_effect"] is False for each in report["changes"]) or not reason
+    assert ("global batch 32 -> 64" in text) is ("size" in change)
+
+
 def test_what_a_program_of_no_run_trains_with_is_listed(checkout, reviewed):
     program = "import argparse\np = argparse.ArgumentParser()\np.add_argument('--batch_size', type=int, default={})\nseed = {}\n"
     checkout.write(own__py=program.format(8, 1))
