@@ -124,7 +124,7 @@ def test_a_program_that_is_not_in_the_project_is_assumed_to_take_the_arguments(a
 
 def test_a_program_at_another_path_is_named(asked):
     why = asked({"a/b/c/train.py": "print()\n"}, LINE.replace("train.py", "/opt/train.py"))[0]["not_read"][0]["why"]
-    assert why == "`/opt/train.py` is not found where the line starts it; there is a/b/c/train.py"
+    assert why == "it is not at this path; there is a/b/c/train.py"
 
 
 def test_a_program_of_a_path_that_is_not_known_reads_no_file_as_a_framework_does(asked):
