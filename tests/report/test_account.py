@@ -73,7 +73,8 @@ UNKNOWN_PARSER = "No error in what was read; not read: the arguments of `train_b
         ),
     ],
 )
-def test_a_run_whose_arguments_nothing_parses_is_not_said_to_start(files, told):
+def test_a_run_whose_arguments_nothing_parses_is_not_said_to_start(tmp_path, monkeypatch, files, told):
+    monkeypatch.chdir(tmp_path)  # whose folders are few enough to be searched for the program
     texts = {"run.sh": LINE, "ds.json": '{"train_micro_batch_size_per_gpu": 4}\n', **files}
     run = Discovery(LaunchFacts(), source=FileSource(texts)).together(["run.sh"])[0]
     assert told in " ".join(render_account("text", RunSummary(run)).split())
