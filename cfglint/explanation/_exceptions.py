@@ -25,6 +25,7 @@ DSP002 ValidationError: 1 validation error for DeepSpeedZeroConfig: Assertion fa
 DSP014 ValueError: zero_optimization.compute_grad_norm=false requires gradient_clipping=0
 DSP030 AssertionError: "nvme_path" in DeepSpeed Config cannot be None if remote device is OffloadDeviceEnum.nvme
 DSP030 AssertionError: "nvme_path" in DeepSpeed Config cannot be None if remote device is nvme
+DSP043 AttributeError: 'NoneType' object has no attribute 'size'
 DSP043 RuntimeError: FusedAdam does not support the AMSGrad variant.
 DSP062 KeyError: 'schedule_config'
 DSP062 KeyError: 'schedule_type'
@@ -41,7 +42,6 @@ HFT002 TypeError: TrainingArguments.__init__() missing 1 required positional arg
 HFT006 ValueError: --load_best_model_at_end requires the save and eval strategy to match, except when --save_strategy="best", but found - Evaluation strategy: IntervalStrategy.EPOCH - Save strategy: SaveStrategy.STEPS
 HFT006 ValueError: --load_best_model_at_end requires the save and eval strategy to match, except when --save_strategy="best", but found - Evaluation strategy: IntervalStrategy.NO - Save strategy: SaveStrategy.STEPS
 HFT011 ValueError: Passing `'use_configured_state':True` to the AcceleratorConfig requires a pre-configured `AcceleratorState`
-HFT012 ValueError: Default process group has not been initialized, please make sure to call init_process_group.
 HFT020 ValueError: `--fsdp full_shard` is not compatible with `--fsdp shard_grad_op`.
 HFT021 KeyError: 'FULL'
 HFT021 TypeError: str expected, not bool

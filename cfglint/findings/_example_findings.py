@@ -20,7 +20,7 @@ RAISED: dict[str, tuple[str, ...]] = {
     'ACC024': ("ValueError: Invalid auto wrap policy: SIZE. Must be one of ['TRANSFORMER_BASED_WRAP', 'SIZE_BASED_WRAP', 'NO_WRAP']",),
     'ACC025': ('ValueError: Unsupported nproc_per_node value: None',),
     'ACC028': ('ValueError: invalid truth value full_shard', 'ValueError: FSDP2 does not support LOCAL_STATE_DICT. Please set `fsdp_state_dict_type` to `SHARDED_STATE_DICT` or `FULL_STATE_DICT`.', "KeyError: 'FOO'", 'ValidationError: 1 validation error for DeepSpeedZeroConfig: stage: Input should be 0, 1, 2, 3 or 3', "ValueError: could not convert string to float: 'none'"),
-    'ACC029': ("ValueError: The port number of the rendezvous endpoint '10.0.0.1:None' must be an integer between 0 and 65536.", "ValueError: The hostname of the rendezvous endpoint ':29500' must be a dot-separated list of labels"),
+    'ACC029': ("ValueError: The port number of the rendezvous endpoint '10.0.0.1:70000' must be an integer between 0 and 65536.", "ValueError: The port number of the rendezvous endpoint '10.0.0.1:None' must be an integer between 0 and 65536.", "ValueError: The hostname of the rendezvous endpoint ':29500' must be a dot-separated list of labels"),
     'AXL001': ('ValueError: not enough values to unpack (expected 2, got 1)',),
     'AXL002': ('ValidationError: 1 validation error for AxolotlConfigWCapabilities: warmup_steps: Input should be a valid integer, got a number with a fractional part',),
     'AXL003': ('ValidationError: 1 validation error for AxolotlConfigWCapabilities: lr_groups.0.lr: Field required',),

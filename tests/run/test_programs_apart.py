@@ -57,7 +57,7 @@ def test_a_line_starts_from_the_only_folder_that_has_its_program(run, script):
 
 
 def test_one_of_another_machine_as_well(run):
-    found = run({**PACKAGE, "run.sh": f"cd /home/me/work\n{LINE.format('src/own/train.py')}"}, "run.sh")
+    found = run({**PACKAGE, "run.sh": f"cd /elsewhere/work\n{LINE.format('src/own/train.py')}"}, "run.sh")
     assert (found["not_read"], rate(found)) == ([], 3e-6)
 
 

@@ -136,6 +136,10 @@ def is_number_of_processes(text: str) -> bool:
     return True
 
 
+PORT_FILLED = (1, 7)  # from here on a missing port is the one that accelerate itself takes (utils/launch.py, prepare_multi_gpu_env)
+FIRST_PORT = 29500
+
+
 @rule("ACC029")
 def invalid_rendezvous_endpoint(config: AccelerateConfig) -> Iterator[Finding]:
     if not config.spawns or not config.local or config.machines == 1 or config.is_run_by_deepspeed or not config.per_machine:
@@ -145,6 +149,8 @@ def invalid_rendezvous_endpoint(config: AccelerateConfig) -> Iterator[Finding]:
     address, port = (config.get(f"main_process_{part}") for part in ("ip", "port"))
     if isinstance(address, Unknown) or isinstance(port, Unknown):
         return
+    if port is None and config.version >= PORT_FILLED:
+        port = FIRST_PORT
     if not HOST.match(str(address)) and NOT_JUDGED.isdisjoint(str(address)):
         text = f"ValueError: The hostname of the rendezvous endpoint '{address}:{port}' must be a dot-separated list of labels"
         setting = config.setting("main_process_ip")
@@ -159,7 +165,7 @@ def invalid_rendezvous_endpoint(config: AccelerateConfig) -> Iterator[Finding]:
         message = f"{counted(config.machines, 'machine')} need `main_process_port`, the port of the first one"
         doubts = config.rest if port is None else ()  # a flag of the launch line may give it
         place = config.setting("main_process_port") if config.has("main_process_port") else config.absent("main_process_port")
-        yield Finding(place, message, exception=text, depends_on=doubts, help=set_key("main_process_port", 29500))
+        yield Finding(place, message, exception=text, depends_on=doubts, help=set_key("main_process_port", FIRST_PORT))
 
 
 @rule("ACC026")
