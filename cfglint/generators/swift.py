@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import ceil
 
+from cfglint.findings.wording import counted
 from cfglint.frameworks.releases.versions import parse_version
 from cfglint.frameworks.swift import NEWEST, PACKAGE
 from cfglint.frameworks.swift.fields import config_files, libraries
@@ -27,6 +28,9 @@ def training(job: JobSpec, folder: str = "") -> Generated:
     release = parse_version((job.target or {}).get(PACKAGE, NEWEST))
     if release < POSITIONAL:
         raise Contradiction(f"ms-swift takes a file of arguments from 4.0.0 on; set --target {PACKAGE}=={NEWEST}")
+    if job.num_examples is not None and job.gpus is not None and job.num_examples < job.gpus:  # its loader gives each process as many
+        samples = counted(job.num_examples, "sample")
+        raise Contradiction(f"{samples} for {job.gpus} GPUs: ms-swift gives some of them none; pass more --num-examples, or fewer --gpus")
     job = job.replace(target={**libraries(release), **(job.target or {})})
     chosen = choices.batch(job, USUAL)
     run_length, total = choices.length(job, chosen, (EPOCHS, "transformers' own default"), predicted)

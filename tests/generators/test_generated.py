@@ -182,6 +182,7 @@ def test_the_command_for_a_file_of_arguments_starts_it(kind, facts, numbers):
     ("kind", "facts", "reason"),
     [
         ("swift", {"target": {"ms-swift": "3.12.6"}}, "a file of arguments from 4.0.0 on"),
+        ("swift", {"gpus": 8, "num_examples": 7}, "7 samples for 8 GPUs"),
         ("swift", {"zero": 1, "offload": "optimizer"}, "no such DeepSpeed file"),
         ("verl", {"gpus": 16, "global_batch": 3}, "do not divide among 16 GPUs"),
         ("verl", {"num_examples": 100}, "less than a step of 256 prompts"),

@@ -160,6 +160,8 @@ def invalid_rendezvous_endpoint(config: AccelerateConfig) -> Iterator[Finding]:
             exception=text,
             help="write the address of the first machine",
         )
+    elif port is not None and config.get("machine_rank", default=0) == 0:
+        return  # the first machine asks the port itself before (ACC021)
     elif not re.fullmatch("[0-9]+", str(port)) or int(port) not in PORTS:
         text = f"ValueError: The port number of the rendezvous endpoint '{address}:{port}' must be an integer between 0 and {len(PORTS)}."
         message = f"{counted(config.machines, 'machine')} need `main_process_port`, the port of the first one"
