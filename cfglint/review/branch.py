@@ -19,7 +19,7 @@ from cfglint.review.effects import has_effect, is_of_training
 from cfglint.review.literals import changed_values, first_values
 from cfglint.review.pairing import Pair, paired, program_of, renamed
 from cfglint.review.releases import ReleaseChange, changed_releases, stated_changes
-from cfglint.review.script_lines import ENDINGS, other_lines
+from cfglint.review.script_lines import ENDINGS, HERE, other_lines
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
 from cfglint.run.paths import LaunchChoiceError, ScanStats, UnknownKindError, is_program, is_script, line_of
@@ -420,9 +420,7 @@ def for_as_many_samples(consequences: list[Consequence]) -> None:
 
 def here_documents(text: str) -> list[str]:
     """The texts that a script writes inline."""
-    import re
-
-    return [found[2] for found in re.finditer(r"<<-?\s*[\"']?(\w+)[\"']?[^\n]*\n(.*?)^\s*\1\s*$", text, re.DOTALL | re.MULTILINE)]
+    return [found[3] for found in HERE.finditer(text)]
 
 
 def ways(text: str) -> list[str]:

@@ -56,7 +56,6 @@ def resources(line: LaunchLine, machine: Machine, hosts: dict[str, int] | None, 
     slots: dict[str, int | None] = {}
     for entry in text.value.split("@"):
         host, mark, numbers = entry.partition(":")
-        slots[host.strip()] = sum(map(len, slot_ranges(numbers))) if mark else None
         wrong = next((each for each in numbers.split(",") if not each.strip().replace("-", "", 1).isdigit()), None) if mark else None
         if wrong is not None:
             raised = f"ValueError: invalid literal for int() with base 10: '{wrong}'"
@@ -66,6 +65,7 @@ def resources(line: LaunchLine, machine: Machine, hosts: dict[str, int] | None, 
                 line.refuse("LCH018", text, f"--{name}", message, raised, remedy="write the numbers of the GPUs: `localhost:0,1`")
             line.sized(None, None)
             return
+        slots[host.strip()] = sum(map(len, slot_ranges(numbers))) if mark else None
     if includes:
         counts = [number if number is not None else (hosts or {}).get(host) for host, number in slots.items()]
     else:

@@ -206,18 +206,19 @@ class ProgramEvaluation(TrainingLoops):
             return self._run(data, given, named)
         if isinstance(data, Class):
             return self.instance(data, given, named, node)
-        for built in (inner.data for value in (*given, *named.values()) for inner in parts_of(value) if isinstance(inner.data, Built)):
-            built.is_passed = True
+        if self.made:  # else there is nothing to look for in what each call is given
+            for inner in (inner for value in (*given, *named.values()) for inner in parts_of(value)):
+                if isinstance(inner.data, Built):
+                    inner.data.is_passed = True
         if isinstance(data, External):
             return self.external(data.name, given, named, node)
         if isinstance(data, Method):
             return library.method(self, data, given, named)
         if isinstance(data, Partial):
             return self.called(data.function, [*data.given, *given], {**data.named, **named}, node)
-        if isinstance(data, Instance) and data.made_of is not None:
-            own = self.of_class(data.made_of, "__call__", function)
-            if own is not None and isinstance(own.data, Function):
-                return self._run(own.data, given, named)
+        own = self.own_method(function, "__call__")
+        if own is not None:
+            return self._run(own, given, named)
         if not function.known:
             self.opened_objects(function)
             for value in (*given, *named.values()):
@@ -293,8 +294,7 @@ class ProgramEvaluation(TrainingLoops):
         if None in line or (base and base.rpartition(".")[2] not in WITHOUT_ATTRIBUTES):
             data.slots[OPEN] = True
         self.fill(data, made_of, given, named)
-        self.post_init(made_of, value)
-        return value
+        return self.post_init(made_of, value)
 
     def fill(self, data: Instance, made_of: Class, given: Given, named: Named) -> None:
         names = field_names(made_of)
@@ -377,8 +377,7 @@ class ProgramEvaluation(TrainingLoops):
             call.made_of = made_of
         built = Value(Built(last, fields, made_of, call))
         built.data.slots.update({OPEN: True} if name in self.patched else {})
-        self.post_init(made_of, built)
-        return built
+        return self.post_init(made_of, built)
 
     def record(
         self, among: dict[ast.Call, MadeCall], name: str, given: Given, named: Named, node: ast.AST, origin: str = ""

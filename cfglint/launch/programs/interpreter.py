@@ -129,13 +129,14 @@ class Interpreter(Branches):
     def here(self) -> ast.AST:
         return self.site[0] if self.site is not None else NOWHERE
 
-    def post_init(self, made_of: Class | None, made: Value) -> None:
-        """Do to a new object what `__post_init__` of the program's own class does."""
+    def post_init(self, made_of: Class | None, made: Value) -> Value:
+        """A new object, with what `__post_init__` of the program's own class does to it."""
         after = self.of_class(made_of, "__post_init__", made) if made_of is not None else None
         if after is not None and isinstance(after.data, Function):
             self.run_function(after.data, [], {})
         if isinstance(made.data, Built):
             made.data.initial = dict(made.data.slots)
+        return made
 
     def here_frame(self) -> Frame:
         assert self.site is not None

@@ -473,8 +473,7 @@ def of_dataclasses(run: Interpreter, name: str, given: Given, named: Named) -> V
     if name == "replace" and isinstance(first, (Instance, Built)):
         made = shallow_copy(given[0])
         made.data.slots.update(slots_of(named))
-        run.post_init(made_of if isinstance(first, Instance) else None, made)  # it is constructed anew
-        return made
+        return run.post_init(made_of if isinstance(first, Instance) else None, made)  # it is constructed anew
     return unknown()
 
 

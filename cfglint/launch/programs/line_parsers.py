@@ -544,9 +544,7 @@ def made_by(
     if kind_of_class(base):
         built = framework_object(base, words, is_open, file, data)
         built.arguments.update(named)
-        value = Value(built)
-        run.post_init(data, value)
-        return value
+        return run.post_init(data, Value(built))
     before, run.site = run.site, None
     try:
         return run.instance(data, [], named, run.here())

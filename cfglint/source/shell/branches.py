@@ -14,7 +14,7 @@ from cfglint.source.shell.execution import COMPARED, CONTINUE, NOTHING, EarlyEnd
 from cfglint.source.shell.expansion import Expander, Unknowable
 from cfglint.source.shell.matching import fits
 from cfglint.source.shell.placed_text import Text, unknown
-from cfglint.source.shell.reasons import OF_CALL, UNCLEAR, UNDECIDED, of_call, unset
+from cfglint.source.shell.reasons import OF_CALL, UNCLEAR, UNDECIDED, by_call, unset
 from cfglint.source.shell.script import part_of
 from cfglint.source.shell.state import State
 
@@ -50,7 +50,7 @@ def and_or(shell: Execution, node: SyntaxNode) -> Truth:
     status, assumed = shell.tested([left])
     if operator not in ("&&", "||"):
         return shell.statement(right)
-    if any(map(of_call, assumed)) and not isinstance(status, Unknown):
+    if by_call(assumed) and not isinstance(status, Unknown):
         goes_on = status == (operator == "&&")
         found = alternatives(shell, [partial(shell.statement, right), lambda: True], 0 if goes_on else 1)
         return found if goes_on else status
@@ -100,7 +100,7 @@ def first_that_holds(shell: Execution, clauses_left: list[Clause]) -> Truth:
     if not condition:  # `else`
         return shell.statements(body)
     status, assumed = shell.tested(condition)
-    if isinstance(status, Unknown) or any(map(of_call, assumed)):
+    if isinstance(status, Unknown) or by_call(assumed):
         given = NOTHING if status else required(shell, condition)
         ways = [partial(with_values, shell, body, given), partial(first_that_holds, shell, clauses_left[1:])]
         alternatives(shell, ways, None if isinstance(status, Unknown) else int(not status))
@@ -219,7 +219,7 @@ def case(shell: Execution, node: SyntaxNode) -> Truth:
     subject = part_of(node, "value")
     value = expander.string(subject.start_byte, subject.end_byte).value if subject is not None else None
     found, fitting, is_clear = items(shell, node, value)
-    if is_clear and any(map(of_call, expander.assumed)):
+    if is_clear and by_call(expander.assumed):
         shell.assumed += expander.assumed
         bodies = [body for _, body in found] if fitting is not None else [*(body for _, body in found), []]
         return alternatives(shell, [partial(shell.statements, body) for body in bodies], len(found) if fitting is None else fitting)
@@ -371,7 +371,7 @@ def while_loop(shell: Execution, node: SyntaxNode) -> Truth:
             if not count:
                 shell.perhaps(goes_on, shell, shell.block, body)
             return status
-        if status == negated and any(map(of_call, assumed)):
+        if status == negated and by_call(assumed):
             alternatives(shell, [partial(goes_on, shell, shell.block, body), lambda: True], 1)
             return UNCLEAR
         if status == negated:

@@ -130,9 +130,8 @@ class Execution:
         self.runner: Runner | None = None  # the command that runs the current source, if that is not a file
         self.captured: list[Text] | None = None  # the output of commands, if it is used
         self.assumed: list[Reason] = []  # what counted as not given in the tests that were evaluated
-        self.assumptions: dict[
-            tuple[str, int], Reason
-        ] = {}  # by the place of a value: the variable that would give another one if it were set
+        # By the place of a value: the variable that would give another one if it were set.
+        self.assumptions: dict[tuple[str, int], Reason] = {}
         self.stdin: Text | None = None  # the input of a command, if it is known
         self.placeholder = False  # whether a command reads a file, as `<path>` in a template does
         self.sources = 0  # number of sourced and called files that exist
@@ -291,8 +290,7 @@ class Execution:
             self.budget.spend(len(self.state.variables) // COMPARED)
             for name, value in self.state.variables.items():
                 if isinstance(value, Text) and spelled(value) != spelled(other.variables.get(name)):
-                    places = (part.place for part in value.parts if part.place is not None)
-                    self.assumptions.update((place[:2], reason) for place in places)
+                    self.assumptions.update(dict.fromkeys(value.begins, reason))
 
     def note_way(self, end: EarlyEnd, state: State) -> None:
         """Note the state with which a branch leaves a loop or function: it is joined where that ends."""

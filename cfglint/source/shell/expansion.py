@@ -445,8 +445,7 @@ class Expander(Record):
             return [Piece(self.absent(name), not quoted)]
         lack, pieces = self.lack(name) if value is None else None, self.word(*word, quoted)
         if lack is not None:
-            places = (part.place for piece in pieces for part in piece.text.parts if part.place is not None)
-            self.assumptions.update((place[:2], lack) for place in places)
+            self.assumptions.update({place: lack for piece in pieces for place in piece.text.begins})
         if operator == "=":
             text = Text(part for piece in pieces for part in piece.text.parts)
             current = self.state.variables.get(name)

@@ -87,6 +87,11 @@ class Text:
         return path, start, end
 
     @property
+    def begins(self) -> list[tuple[str, int]]:
+        """The places, by path and offset, where the parts begin that are written somewhere."""
+        return [part.place[:2] for part in self.parts if part.place is not None]
+
+    @property
     def source(self) -> str:
         """The string, with what its unknown parts are computed from in their place."""
         return self.string if self.known else "".join(part.source or UNKNOWN if part.text is None else part.text for part in self.parts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.evaluate import Reason, Unknown
+from cfglint.source.annotations import Iterable
 
 OF_CALL = Reason("branch", "the arguments of the script")  # a branch sets it that these decide
 UNDECIDED = Reason("branch", "branches that are not decided")
@@ -40,9 +41,9 @@ def is_unset(reason: Reason) -> bool:
     return reason.kind == "environment" and bool(reason.name)
 
 
-def of_call(reason: Reason) -> bool:
-    """Whether it is an argument of the script, or what these decide."""
-    return reason == OF_CALL or (reason.kind == "argument" and bool(reason.name))
+def by_call(assumed: Iterable[Reason]) -> bool:
+    """Whether an argument of the script is among what counts as not given, or what these decide."""
+    return any(reason == OF_CALL or (reason.kind == "argument" and reason.name) for reason in assumed)
 
 
 def from_caller(reason: Reason) -> bool:
