@@ -8,7 +8,7 @@ from functools import cache
 from cfglint.batch.nodes import Size
 from cfglint.evaluate import Reason
 from cfglint.launch.line import LaunchLine, Option, Options
-from cfglint.launch.machine import Surroundings
+from cfglint.launch.machine import VISIBLE, Machine, Surroundings, counted_devices
 from cfglint.source.annotations import Callable, Collection, Iterator, Mapping
 from cfglint.source.record import Record
 from cfglint.source.shell.command import is_placeholder
@@ -56,6 +56,7 @@ class Launcher:
     options: Collection[str] = ()  # all options of its parser, of which it accepts abbreviations; empty if they are not modelled
     counts: Mapping[str, Callable[[str, str], str]] = {}  # option -> the exception for a number of processes or nodes, empty if accepted
     added_rank: tuple[str, str, str] | None = None  # (argument that it adds, option that prevents it, remedy)
+    selects_devices = False  # whether each process sees just the GPUs that processes are started for, whatever the environment says
     shares_devices = False  # whether each process takes its part of all visible devices
     devices_option = ""  # the option with the list of devices
     size_variable = ""  # the variable with the processes of a node, if no option sets them
@@ -78,6 +79,10 @@ class Launcher:
     def naming_words(self, words: list[Text]) -> list[Text]:
         """Those of the words after the command that may name files."""
         return words
+
+    def variables(self, line: LaunchLine) -> Mapping[str, str]:
+        """The variables that it sets for its processes."""
+        return {}
 
     def flags(self, line: LaunchLine) -> list[tuple[str, Option, str | None]]:
         """(key of the launcher's config file, option, value if it differs from that of the option) for flags that override the file."""
@@ -134,6 +139,14 @@ def launchers_by(of: str) -> dict[str, Launcher]:
 @cache
 def marks(least: int = 0) -> tuple[str, ...]:
     return tuple(mark for launcher in launchers().values() for mark in (*launcher.marks, *launcher.words) if len(mark) >= least)
+
+
+def devices_of(line: LaunchLine, machine: Machine) -> int | None:
+    """The number of GPUs that each process of a line sees; None if it is not known."""
+    text = line.call.environment.get(VISIBLE)
+    if text is not None and not launcher_of(line).selects_devices:
+        return counted_devices(text.value, machine) if text.value is not None else None
+    return line.gpus_per_node if line.gpus_per_node is not None else machine.gpus_per_node
 
 
 def launcher_of(line: LaunchLine) -> Launcher:

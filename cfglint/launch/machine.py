@@ -73,8 +73,13 @@ def visible(line: LaunchLine, machine: Machine, field: str = "gpus_per_node") ->
         if machine.gpus_per_node is None:
             line.unsure(field, MACHINE)
         return machine.gpus_per_node
+    return counted_devices(text.value, machine)
+
+
+def counted_devices(value: str, machine: Machine) -> int:
+    """The number of GPUs that a value of CUDA_VISIBLE_DEVICES shows: those before the first that there is not."""
     count = 0
-    for each in text.value.split(","):
+    for each in value.split(","):
         name = each.strip()
         if not name.removeprefix("-").isdigit() or int(name) < 0 or (machine.gpus is not None and int(name) >= max(machine.gpus, 8)):
             break

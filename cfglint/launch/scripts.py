@@ -9,6 +9,7 @@ from functools import cache, partial
 from itertools import chain
 
 from cfglint.launch.command import WITHOUT_EFFECT, further_arguments, known_words
+from cfglint.launch.launcher import devices_of, launcher_of
 from cfglint.launch.line import LaunchLine
 from cfglint.launch.machine import Machine
 from cfglint.launch.program import ProgramFacts
@@ -172,14 +173,19 @@ class Scripts:
         further = further_arguments([word for word in line.arguments if not is_all_of_caller(word)])  # in a call without arguments
         words, spelled = tuple(value for value, _ in known), tuple(string for _, string in known)
         variables = {name: text.value for name, text in line.call.environment.items() if text.value is not None}
+        variables |= launcher_of(line).variables(line)
         environment, folders = {**self.environment, **variables}, (folder,) if folder is not None else ()
-        return Context(words, bool(further), environment, line.processes, project.read, folders, spelled=spelled, exists=project.exists)
+        local_gpus = line.processes if line.nodes in (None, 1) else line.gpus_per_node
+        context = Context(words, bool(further), environment, line.processes, project.read, folders, spelled=spelled, exists=project.exists)
+        return context.changed(local_gpus=local_gpus, devices=devices_of(line, self.machine))
 
     def context_without_line(self, path: str) -> Context:
         """The circumstances of a program that no line starts: no arguments, started from the top of its project or its own folder."""
         project = self.project(path)
         folders = tuple(dict.fromkeys((project.root, os.path.dirname(path) or ".")))
-        return Context((), False, dict(self.environment), self.machine.gpus, project.read, folders, exists=project.exists)
+        gpus, each = self.machine.gpus, self.machine.gpus_per_node
+        context = Context((), False, dict(self.environment), gpus, project.read, folders, exists=project.exists)
+        return context.changed(local_gpus=each, devices=each)
 
 
 def read_found(program: Found, texts: Mapping[str, str]) -> ProgramFacts | None:

@@ -1,8 +1,9 @@
 """The batch of a program with an `Accelerator` and a training loop of its own.
 
 Source: accelerate 1.15.0 accelerator.py:540-549 (ACCELERATE_GRADIENT_ACCUMULATION_STEPS takes precedence), 2207-2221 (DeepSpeed's value
-is used if another one is given), utils/launch.py:570 (set for DeepSpeed); data_loader.py (prepare_data_loader: `split_batches`);
-utils/deepspeed.py:264-281 (from 1.8.0 the engine steps when gradients are synchronized, before by its own counter).
+is used if another one is given), utils/launch.py:570 (set for DeepSpeed); 1.10.1 accelerator.py:1242-1247 (set later); data_loader.py
+(prepare_data_loader: `split_batches`); utils/deepspeed.py:264-281 (from 1.8.0 the engine steps when gradients are synchronized, before by
+its own counter).
 """
 
 from __future__ import annotations
@@ -106,9 +107,12 @@ def accumulation(config: LaunchConfig) -> Setting:
 
 
 def of_accelerator(config: LaunchConfig) -> Setting:
-    """The accumulation of the `Accelerator`: of its plugin, else of the environment, else its own argument."""
+    """The accumulation of the `Accelerator`: what the program sets later, else of its plugin, of the environment, its own argument."""
     call, line = config.accelerator, config.facts.launch.line
     assert call is not None
+    later = argument(config, call, ACCUMULATION) if call.is_set_later(ACCUMULATION) else None
+    if later is not None:
+        return later
     if call.values.get("gradient_accumulation_plugin") is not None:
         document = call.loop.plugins.get(ACCUMULATION_PLUGIN) if call.loop is not None else None
         return (argument(config, document, "num_steps") if document is not None else None) or derived(

@@ -138,6 +138,9 @@ def of_file(line: LaunchLine, message: str, raised: str, remedy: str, releases: 
     line.refuse("LCH008", word, "--config_file", message, raised, remedy=remedy, releases=releases)
 
 
+ACCUMULATION = "ACCELERATE_GRADIENT_ACCUMULATION_STEPS"
+
+
 class OfAccelerate(Launcher):
     """A launcher whose options for processes are those of `accelerate launch`."""
 
@@ -184,6 +187,14 @@ class AccelerateLauncher(OfAccelerate):
             message = f"`--num_processes` is {total}; `--multi_gpu` requires at least 2"
             remedy = "remove `--multi_gpu`, or pass a larger `--num_processes`"
             line.refuse("LCH008", options.given["num_processes"].word, "--num_processes", message, raised, remedy=remedy)
+
+    def variables(self, line: LaunchLine) -> dict[str, str]:  # accelerate 1.15.0 utils/launch.py (prepare_deepspeed_cmd_env)
+        values = line.values or {}
+        engine = values.get("deepspeed_config") if values.get("type") == "use_deepspeed" else None
+        steps = engine.get(self.accumulation_option) if isinstance(engine, dict) else None
+        if self.accumulation_option in line.options:
+            steps = line.options.value(self.accumulation_option)
+        return {ACCUMULATION: str(steps)} if values.get("type") == "use_deepspeed" and steps is not None else {}
 
     def flags(self, line: LaunchLine) -> list[tuple[str, Option, str | None]]:
         found: list[tuple[str, Option, str | None]] = []

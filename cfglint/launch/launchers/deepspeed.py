@@ -148,6 +148,7 @@ class DeepSpeedLauncher(Launcher):
     commands = {"deepspeed": "", "ds": ""}
     modules = ("deepspeed", "deepspeed.launcher.runner")
     marks = ("deepspeed",)
+    selects_devices = True  # deepspeed 0.19.8 launcher/launch.py (main: CUDA_VISIBLE_DEVICES of each rank)
     words = ("ds",)
     starts_programs = sets_rank = True
     options = OPTIONS

@@ -268,7 +268,7 @@ def document_of(program: ProgramFacts, which: int, reread: Reread, context: Cont
     found.others = {number: each for number, each in enumerate(documents) if each is not found}
     found.again = lambda text: read_again(found, {found.path: text}, reread, which, context)
     found.again_with = lambda texts: read_again(found, texts, reread, which, context)
-    found.on_gpus = lambda gpus: built_again(found, program, reread, which, context.changed(gpus=gpus))
+    found.on_gpus = lambda gpus: built_again(found, program, reread, which, context.on_gpus(gpus))
     found.files = frozenset((found.path, *evaluated.files))
     return found
 

@@ -7,13 +7,15 @@ import os
 from cfglint.launch.programs.objects import PROJECT
 from cfglint.source.annotations import Any, Callable, Mapping
 
-PARTS = ("words", "is_open", "environment", "gpus", "read", "folders", "spelled", "exists")
+PARTS = ("words", "is_open", "environment", "gpus", "local_gpus", "devices", "read", "folders", "spelled", "exists")
 UNCOMPARED = ("read", "files")  # the files of a project are the same for all evaluations of its programs
 
 
 class Context:
-    """The words of the launch line (None for unknown ones), whether there may be others, the variables of the environment, the
-    number of processes, and the contents of the files of the project that the program opens.
+    """The words of the launch line (None for unknown ones), whether there may be others, the variables of the environment, and the
+    contents of the files of the project that the program opens.
+
+    `gpus` is the number of processes, `local_gpus` that on each node, `devices` the number of GPUs that a process sees.
     """
 
     def __init__(
@@ -26,10 +28,13 @@ class Context:
         folders: tuple[str, ...] = (),
         spelled: tuple[str, ...] = (),
         exists: Callable[[str], bool | None] = lambda path: None,
+        local_gpus: int | None = None,
+        devices: int | None = None,
     ) -> None:
         self.words, self.is_open = words, is_open
         self.environment = environment or {}
-        self.gpus, self.read, self.folders, self.exists = gpus, read, folders, exists
+        self.gpus, self.local_gpus, self.devices = gpus, local_gpus, devices
+        self.read, self.folders, self.exists = read, folders, exists
         self.spelled = spelled  # the words with a mark in the place of unknown parts
         self.files: list[str] = []  # the files of the project that were read
 
@@ -38,6 +43,15 @@ class Context:
 
     def changed(self, **parts: Any) -> Context:
         return Context(**{**{name: getattr(self, name) for name in PARTS}, **parts})
+
+    def on_gpus(self, gpus: int | None) -> Context:
+        """The circumstances on another number of GPUs, with as many on each node as now if there are several."""
+        local = self.local_gpus
+        if local == self.gpus or gpus is None:
+            local = gpus
+        elif local is not None and gpus % local:
+            local = None
+        return self.changed(gpus=gpus, local_gpus=local, devices=local if self.devices == self.local_gpus else self.devices)
 
     def content(self, path: str) -> tuple[str, str] | None:
         """(path, content) of a file that the program opens; None if it is not found, or its folder is not certain."""

@@ -8,7 +8,7 @@ from cfglint.evaluate import Perhaps, Reason, Unknown
 from cfglint.launch.program import ProgramCall, ProgramFacts
 from cfglint.launch.programs.calls import MadeCall
 from cfglint.launch.programs.modules import ProgramModule
-from cfglint.launch.programs.objects import OPEN, Built, Mapping, Value, plain, same, unknown
+from cfglint.launch.programs.objects import OPEN, Built, LoopObject, Mapping, Opaque, Value, plain, same, unknown
 from cfglint.launch.programs.runs_of_program import Evaluated
 from cfglint.launch.programs.scopes import BuiltCall, literal
 from cfglint.source.annotations import Any, Collection
@@ -50,7 +50,14 @@ def document_of_call(made: MadeCall, program: ProgramFacts, fields: Collection[s
 
 def set_later(made: MadeCall) -> dict[str, Value]:
     """The values that the code gives to attributes of the results afterwards: of those that differ it is not known which one counts."""
-    return merged([result.in_training if isinstance(result, Built) else result.slots for result in made.used])
+    return merged([attributes_of(result) for result in made.used])
+
+
+def attributes_of(result: Built | Opaque) -> dict[Any, Any]:
+    """The attributes that code sets on a result; of an object of a training loop those that have an effect."""
+    if isinstance(result, LoopObject):
+        return {name: value for name, value in result.slots.items() if name in result.initial}
+    return result.in_training if isinstance(result, Built) else result.slots
 
 
 def merged(objects: list[dict[Any, Any]]) -> dict[str, Value]:

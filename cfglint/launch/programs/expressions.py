@@ -10,6 +10,7 @@ from cfglint.evaluate import Choice, Reason, Unknown
 from cfglint.evaluate.operations import any_or_all, negated
 from cfglint.launch.kinds import base_fields, fields_of_class, kind_of_class
 from cfglint.launch.programs import data_sets
+from cfglint.launch.programs.context import Context
 from cfglint.launch.programs.modules import External, Modules
 from cfglint.launch.programs.objects import (
     ABSENT,
@@ -30,6 +31,7 @@ from cfglint.launch.programs.objects import (
     Function,
     Given,
     Instance,
+    LoopObject,
     Mapping,
     Method,
     ModuleObject,
@@ -71,6 +73,7 @@ EXPRESSIONS = {each: f"_{each.__name__.lower()}" for each in ast.expr.__subclass
 TYPES = frozenset(f"builtins.{name}" for name in ("int", "float", "str", "bool", "list", "dict", "tuple", "set"))
 MAKING = ("__init__", "__post_init__")  # of a package's class
 SETTER = "setter"  # of a property
+MICRO = "per_device_train_batch_size"
 ALWAYS_TRUE = (Function, Class, ModuleObject, External, FilePath, OpenFile, Built)
 
 
@@ -79,6 +82,7 @@ class Expressions:
 
     run_function: Callable[[Function, Given, Named], Value]
     global_name: Callable[[str, Frame], Value | None]  # of a module that does not assign it
+    context: Context
     of_package: Callable[[str], Value]
     patched: set[str]
     variable: Callable[[Value], Value]  # of the environment
@@ -197,7 +201,7 @@ class Expressions:
             return data.frame.slots.get(name) or self.global_name(name, data.frame) or unknown()
         if isinstance(data, Built):
             value = self.of_class(data.made_of, name, owner) if data.made_of is not None else None
-            return data.slots.get(name) or data.arguments.get(name) or value or Value(Method(owner, name))
+            return data.slots.get(name) or data.arguments.get(name) or value or self.of_launch(data, name) or Value(Method(owner, name))
         if isinstance(data, Instance):
             return self.of_instance(data, owner, name)
         if isinstance(data, Class):
@@ -207,7 +211,8 @@ class Expressions:
         if isinstance(data, data_sets.Table) and name in ("loc", "iloc", "values"):
             return owner
         if isinstance(data, Opaque):
-            return data.slots.get(name) or Value(Method(owner, name))
+            initial = data.initial.get(name) if isinstance(data, LoopObject) else None
+            return data.slots.get(name) or initial or Value(Method(owner, name))
         if isinstance(data, FilePath) and name in ("parent", "name", "stem", "suffix"):
             return path_part(data, name)
         if isinstance(data, FilePath) and name == "parents":
@@ -219,6 +224,17 @@ class Expressions:
         if isinstance(data, Choice):
             return one_of([self.attribute(each, name) for each in owner.objects if isinstance(each.data, Container)], *data.reasons)
         return Value(Method(owner, name)) if owner.known else unknown_from(owner)
+
+    def of_launch(self, data: Built, name: str) -> Value | None:
+        """What arguments know of their launch: processes, the GPUs of each, and their samples (transformers 5.24.0 training_args.py)."""
+        gpus = self.context.gpus
+        if name == "world_size":
+            return Value(gpus) if gpus is not None else None
+        each = Value(1) if (gpus or 0) > 1 or gpus == self.context.devices == 1 else None  # else one process may have all of them
+        if name == "n_gpu" or each is None:
+            return each
+        batch = data.slots.get(MICRO) or data.arguments.get(MICRO)
+        return batch if name == "train_batch_size" else None
 
     def of_instance(self, data: Instance, owner: Value, name: str) -> Value:
         slot = data.slots.get(name)

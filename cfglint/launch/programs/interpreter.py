@@ -159,8 +159,10 @@ class Interpreter(Branches):
             return unknown(Reason("environment", f"the variable `{name.data}`", "the program may set it"))
         if outside is not None:
             return Value(outside)
-        if name.data in ("WORLD_SIZE", "LOCAL_WORLD_SIZE") and self.context.gpus is not None:
-            return Value(str(self.context.gpus))
+        if name.data in ("WORLD_SIZE", "LOCAL_WORLD_SIZE"):
+            processes = self.context.gpus if name.data == "WORLD_SIZE" else self.context.local_gpus
+            if processes is not None:
+                return Value(str(processes))
         return unknown(Reason("environment", f"the variable `{name.data}`", f"pass --env {name.data}=VALUE", name=name.data))
 
     # -- modules

@@ -12,6 +12,7 @@ import posixpath
 
 from cfglint.evaluate import Reason, Unknown
 from cfglint.evaluate.operations import any_or_all
+from cfglint.launch.machine import VISIBLE, Machine, counted_devices
 from cfglint.launch.programs import config_files, data_sets, line_parsers, training_loops
 from cfglint.launch.programs.branches import End, Quit
 from cfglint.launch.programs.expressions import PARAMETERS, are_parameters
@@ -64,9 +65,11 @@ from cfglint.source.shell.tables import names
 NUMBERS: dict[str, Callable[..., Any]] = {"abs": abs, "round": round, "int": int, "float": float, "str": str, "bool": bool, "pow": pow}
 MATH = ("ceil", "floor", "sqrt", "log2", "trunc")
 WORLD = (
-    *("torch.cuda.device_count", "torch.distributed.get_world_size", "torch.accelerator.device_count"),
-    *("deepspeed.comm.get_world_size", "deepspeed.comm.comm.get_world_size"),
+    *("torch.distributed.get_world_size", "deepspeed.comm.get_world_size", "deepspeed.comm.comm.get_world_size"),
+    *("torch.distributed.distributed_c10d.get_world_size"),
 )
+STATES = ("accelerate.PartialState", "accelerate.state.PartialState", "accelerate.state.AcceleratorState")
+DEVICES = ("torch.cuda.device_count", "torch.accelerator.device_count")
 TRUE_HERE = (
     *("torch.cuda.is_available", "torch.cuda.is_bf16_supported", "unsloth.is_bfloat16_supported", "unsloth.is_bf16_supported"),
     *("transformers.utils.is_torch_bf16_gpu_available", "transformers.utils.is_torch_cuda_available"),
@@ -89,6 +92,14 @@ STRING_METHODS = names(
     "lower upper strip lstrip rstrip split rsplit replace startswith endswith title capitalize"
     " format removeprefix removesuffix partition rpartition zfill isdigit find count isnumeric"
 )
+
+
+def devices(run: Interpreter) -> Value:
+    """The number of GPUs that the process sees: of those that the program itself makes visible, else of all that its launch does."""
+    made_visible = run.environment.slots.get(VISIBLE)
+    if isinstance(made_visible, Value):
+        return Value(counted_devices(made_visible.data, Machine())) if isinstance(made_visible.data, str) else unknown(GPUS)
+    return Value(run.context.devices) if run.context.devices is not None else unknown(GPUS)
 
 
 def external(run: Interpreter, name: str, given: Given, named: Named) -> Value:
@@ -114,6 +125,12 @@ def external(run: Interpreter, name: str, given: Given, named: Named) -> Value:
         return NONE
     if name in WORLD:
         return Value(run.context.gpus) if run.context.gpus is not None else unknown(GPUS)
+    if name in DEVICES:
+        return devices(run)
+    if name in STATES and run.context.gpus is not None:
+        state = Opaque(name)
+        state.slots["num_processes"] = Value(run.context.gpus)
+        return Value(state)
     if name in TRUE_HERE or name in FALSE_HERE:
         return Value(name in TRUE_HERE)
     if name == "inspect.signature" and given and isinstance(given[0].data, External):

@@ -362,13 +362,17 @@ ACCELERATOR, ENGINE, LOADER, OPTIMIZER, PIPELINE, PLUGIN, SCHEDULE = (
 
 
 class LoopObject(Opaque):
-    """An object of a training loop that a library makes, with the `MadeCall` that made it; None if it was only tried."""
+    """An object of a training loop that a library makes, with the `MadeCall` that made it; None if it was only tried.
 
-    __slots__ = ("kind", "made")
+    `initial` are the attributes that the library gives it, `slots` those that the program sets.
+    """
+
+    __slots__ = ("initial", "kind", "made")
 
     def __init__(self, name: str, kind: str, made: Any) -> None:
         super().__init__(name)
         self.kind, self.made = kind, made
+        self.initial: dict[str, Value] = {}
 
 
 class Partial(Record):

@@ -68,11 +68,11 @@ def own_loop(made: MadeCall | None, evaluated: Evaluated, program: ProgramFacts)
         missing = "no training loop was found"
         return OwnLoop(None, plugins, None, why=missing, lacks_loader=missing, prepares_no_loader=prepares_no_loader(evaluation))
     owners = [step.owner.data for step in steps if isinstance(step.owner.data, LoopObject)]
-    loops = [loop for step in steps for loop in [loop_of_batches(step.place)]]
-    loaders = {id(loop_object): loop_object for loop in loops if loop is not None for loop_object in loop.loaders}
-    one_at_a_time = all(len({id(loop_object) for loop_object in loop.loaders}) < 2 for loop in loops if loop is not None)
     # Gradients may be computed in a loop within the one that takes the batches, as PPO does with what it has generated.
     computed = [event.place for event in evaluation.events if event.name == BACKWARD and event.place.loops]
+    loops = [loop_of_batches(step.place, *(place for place in computed if shares_loop(place, step.place))) for step in steps]
+    loaders = {id(loop_object): loop_object for loop in loops if loop is not None for loop_object in loop.loaders}
+    one_at_a_time = all(len({id(loop_object) for loop_object in loop.loaders}) < 2 for loop in loops if loop is not None)
     in_parts = any(loop_of_batches(place) not in (None, place.loops[-1]) for place in computed)
     loader, lacks = the_loader([*loaders.values()], one_at_a_time) if not in_parts else (None, PARTS)
     found = OwnLoop(document_of_call(loader, program) if loader is not None else None, plugins, None, lacks_loader=lacks, is_found=True)
@@ -136,7 +136,7 @@ def as_written(made: MadeCall | None, evaluation: ProgramEvaluation) -> MadeCall
     Source: accelerate 1.15.0 scheduler.py (AcceleratedScheduler.step).
     """
     key, steps = made.arguments.get(WARMUP, (None, None)) if made is not None else (None, None)
-    sizes = [made_accelerator.slots.get("num_processes") for made_accelerator in evaluation.made_accelerators]
+    sizes = [made_accelerator.initial["num_processes"] for made_accelerator in evaluation.made_accelerators]
     if made is None or key is None or steps is None or not any(source is size for source in steps.sources for size in sizes):
         return made
     [*others] = [source for source in steps.sources if not any(source is size for size in sizes)]
@@ -187,9 +187,9 @@ def is_of_optimizer(event: Event) -> bool:
     return "opt" in name.lower() or name.lower().endswith("scaler")
 
 
-def loop_of_batches(place: Place) -> OpenLoop | None:
-    """The innermost loop around a step whose turns take batches of a data loader."""
-    return next((loop for loop in reversed(place.loops) if loop.loaders), None)
+def loop_of_batches(*places: Place) -> OpenLoop | None:
+    """The innermost loop around the first of the places that has one whose turns take batches of a data loader."""
+    return next((loop for place in places for loop in reversed(place.loops) if loop.loaders), None)
 
 
 def the_loader(loaders: list[LoopObject], one_at_a_time: bool) -> tuple[MadeCall | None, str]:
@@ -225,7 +225,7 @@ def stepping_of(event: Event, evaluation: ProgramEvaluation) -> Stepping:
         return Stepping()
     computed = backward[-1].place
     innermost = computed.loops[-1]  # which may go through batches that were taken before
-    loop = loop_of_batches(computed) or loop_of_batches(place) or (place.loops[-1] if innermost in place.loops else innermost)
+    loop = loop_of_batches(computed, place) or (place.loops[-1] if innermost in place.loops else innermost)
     if loop not in place.loops:  # batches are taken in a loop of its own before each step
         inner = [open_loop for open_loop in computed.loops if open_loop not in place.loops]
         [only] = inner if len(inner) == 1 else [None]
@@ -282,8 +282,9 @@ def numbers_of(
     if stepping.turns is not None:
         numbers["turns"] = stepping.turns
     event, loop = steps[-1], loops[-1]
-    loop = loop or event.place.loops[-1]
-    outside = event.place.loops[: event.place.loops.index(loop)] if loop in event.place.loops else ()
+    if loop not in event.place.loops:  # batches are taken in a loop of its own before each step
+        loop = event.place.loops[-1]
+    outside = event.place.loops[: event.place.loops.index(loop)]
     ranges = [open_loop for open_loop in outside if isinstance(open_loop.node, ast.For)]
     named = [
         open_loop for open_loop in ranges if isinstance(open_loop.node, ast.For) and "epoch" in ast.unparse(open_loop.node.target).lower()

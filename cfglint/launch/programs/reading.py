@@ -20,6 +20,7 @@ from cfglint.launch.programs.calls import MadeCall, ProgramEvaluation
 from cfglint.launch.programs.classes import PACKAGES, SEQ2SEQ, Dataclass, assigned_fields, known_fields, linearized, read_class
 from cfglint.launch.programs.context import Context
 from cfglint.launch.programs.documents import given_mapping, set_later, trains
+from cfglint.launch.programs.expressions import MICRO
 from cfglint.launch.programs.modules import UNSLOTH, Definition, External, Modules, ProgramModule, targets_of
 from cfglint.launch.programs.objects import PROJECT, plain
 from cfglint.launch.programs.parsers import (
@@ -87,7 +88,7 @@ TAKEN_BY_UNSLOTH = names(
     " wandb_log_unique_prompts warmup_ratio"
 )
 OF_TRANSFORMERS = ("TrainingArguments", "Seq2SeqTrainingArguments")  # which unsloth does not replace
-MICRO, COMPLETIONS = "per_device_train_batch_size", "num_generations"
+COMPLETIONS = "num_generations"
 UNASKED = ("__init__", "__post_init__", "__new__")  # run for each object that is made
 
 NamedCall = tuple[Scope, ast.Call, Definition | External | None]  # with what it calls

@@ -30,7 +30,8 @@ class Evaluations:
         self._known: dict[tuple[object, ...], Evaluated] = {}
 
     def under(self, context: Context) -> Evaluated:
-        key = (context.words, context.spelled, context.is_open, tuple(sorted(context.environment.items())), context.gpus, context.folders)
+        words, sizes = (context.words, context.spelled, context.is_open), (context.gpus, context.local_gpus, context.devices)
+        key = (*words, tuple(sorted(context.environment.items())), *sizes, context.folders)
         if key not in self._known:
             if len(self._known) >= MOST:
                 self._known.clear()

@@ -38,7 +38,7 @@ from cfglint.launch.programs.objects import (
     unknown,
 )
 from cfglint.launch.programs.scopes import dotted
-from cfglint.source.annotations import Iterator
+from cfglint.source.annotations import Any, Iterator
 from cfglint.source.budget import Budget
 from cfglint.source.record import Record
 
@@ -56,6 +56,7 @@ LOADERS = (
     *("torchdata.stateful_dataloader.StatefulDataLoader", "torch_geometric.data.DataLoader"),
 )
 PLUGINS = ("DataLoaderConfiguration", "DeepSpeedPlugin", "GradientAccumulationPlugin")
+COUNTED_BY_PLUGINS = ("gradient_accumulation_steps", "num_steps", "split_batches")  # attributes that a program may set afterwards
 OPTIMIZER_PACKAGES = (
     *("torch.optim.", "bitsandbytes.optim.", "apex.optimizers.", "deepspeed.ops.", "torch_optimizer.", "colossalai.nn.optimizer."),
     *("transformers.optimization.Ada", "transformers.Ada", "lion_pytorch.", "prodigyopt.", "schedulefree.", "dadaptation.", "muon."),
@@ -317,16 +318,18 @@ def parameters_of(name: str, kind: str) -> tuple[str, ...]:
     return RATED if kind == OPTIMIZER else WARMED if kind == SCHEDULE and last.startswith("get_") else ()
 
 
-def made(name: str, kind: str, call: object, named: Named, context: Context) -> Value:
+def made(name: str, kind: str, call: Any, named: Named, context: Context) -> Value:
     loop_object = LoopObject(name, kind, call)
+    if call is not None:
+        call.results.append(loop_object)
     if kind == ACCELERATOR:
         outside = context.variable(VARIABLE)
         steps = Value(int(outside)) if outside is not None and outside.isdigit() else named.get("gradient_accumulation_steps", Value(1))
-        loop_object.slots["num_processes"] = (
-            Value(context.gpus) if context.gpus is not None else unknown(Reason("machine", "the number of GPUs"))
-        )
-        loop_object.slots["gradient_accumulation_steps"] = steps
-        loop_object.slots["mixed_precision"] = named.get("mixed_precision", NONE)
+        processes = Value(context.gpus) if context.gpus is not None else unknown(Reason("machine", "the number of GPUs"))
+        precision = named.get("mixed_precision", NONE)
+        loop_object.initial = {"num_processes": processes, "gradient_accumulation_steps": steps, "mixed_precision": precision}
+    if kind == PLUGIN:
+        loop_object.initial = {name: named.get(name, unknown()) for name in COUNTED_BY_PLUGINS}
     if kind != ENGINE:
         return Value(loop_object)
     data = LoopObject(f"{name}.loader", LOADER, None) if "training_data" in named else Opaque(f"{name}.loader")

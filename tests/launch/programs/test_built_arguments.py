@@ -609,3 +609,29 @@ def test_another_number_of_processes_makes_other_arguments(check, capsys):
     main(["explain", "run.sh", "--gpus", "8", "--format", "json"])
     found = json.loads(capsys.readouterr().out)
     assert (found["resolved"]["global_batch"], found["what_if"]["resolved"]["global_batch"]) == (256, 256)
+
+
+@pytest.mark.parametrize(
+    ("line", "size", "accumulation"),
+    [
+        ("torchrun --nnodes 2 --nproc_per_node 4 train.py", "torch.cuda.device_count()", 16),
+        ("torchrun --nnodes 2 --nproc_per_node 4 train.py", "int(os.environ['LOCAL_WORLD_SIZE'])", 16),
+        ("torchrun --nnodes 2 --nproc_per_node 4 train.py", "int(os.environ['WORLD_SIZE'])", 8),
+        ("CUDA_VISIBLE_DEVICES=0,1,2,3 torchrun --nproc_per_node 2 train.py", "torch.cuda.device_count()", 16),
+        ("CUDA_VISIBLE_DEVICES=0,1,2,3 deepspeed --num_gpus 2 train.py", "torch.cuda.device_count()", 32),
+        ("CUDA_VISIBLE_DEVICES=$GPUS torchrun --nproc_per_node 2 train.py", "torch.cuda.device_count()", None),
+        ("CUDA_VISIBLE_DEVICES=0,1 python train.py", "torch.cuda.device_count()", 32),
+        ("CUDA_VISIBLE_DEVICES=0,1 python train.py", "int(os.environ.get('WORLD_SIZE', 1))", 64),
+        ("torchrun --nproc_per_node 2 train.py", "visible('0,1,2,3')", 16),
+        ("torchrun --nproc_per_node 2 train.py", "PartialState().num_processes", 32),
+        ("torchrun --nproc_per_node 2 train.py", "args.world_size", 32),
+        ("torchrun --nproc_per_node 2 train.py", "args.n_gpu", 64),
+        ("torchrun --nproc_per_node 2 train.py", "args.train_batch_size", 16),
+        ("CUDA_VISIBLE_DEVICES=0,1 python train.py", "args.n_gpu", None),
+    ],
+)
+def test_processes_and_gpus_that_a_program_counts(check, line, size, accumulation):
+    counted = "def visible(gpus):\n    os.environ['CUDA_VISIBLE_DEVICES'] = gpus\n    return torch.cuda.device_count()\n"
+    code = "import os, torch\nfrom accelerate import PartialState\n" + counted + built("per_device_train_batch_size=4")
+    code += f"\nargs.gradient_accumulation_steps = 64 // ({size})\nTrainer(args=args).train()\n#"
+    assert check(code, line=line)["runs"][0]["resolved"]["accumulation"] == accumulation

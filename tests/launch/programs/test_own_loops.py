@@ -74,6 +74,40 @@ def test_what_the_arguments_make_of_the_batch(run, arguments, loader, sizes):
     assert run(PROGRAM.format(arguments, loader))["sizes"] == [sizes]
 
 
+@each_case(
+    ("made", "later", "sizes"),
+    [
+        ("", "accelerator.gradient_accumulation_steps = 16 // accelerator.num_processes", [8, 4, 128]),
+        ("gradient_accumulation_steps=2", "setattr(accelerator, 'gradient_accumulation_steps', 4)", [8, 4, 128]),
+        ("gradient_accumulation_steps=2", "accelerator.gradient_accumulation_steps = steps()", [8, None, None]),
+        ("gradient_accumulation_steps=2", "accelerator.name = 4", [8, 2, 64]),
+        ("gradient_accumulation_plugin=plugin", "plugin.num_steps = 4", [8, 4, 128]),
+    ],
+)
+def test_what_is_set_after_the_accelerator_is_made(run, made, later, sizes):
+    code = IMPORTS + "plugin = GradientAccumulationPlugin(num_steps=2)\n" + MADE.format(made, "8") + later + "\n" + LOOP
+    found = run(code)
+    assert (found["sizes"], [each["code"] for each in found["diagnostics"]]) == ([sizes], [])
+
+
+def test_a_loop_over_steps_takes_several_batches_in_each(run):
+    code = IMPORTS + MADE.format("", "8") + "loader = accelerator.prepare(loader)\nbatches = iter(loader)\nfor step in range(1000):\n"
+    code += "    for _ in range(4):\n        accelerator.backward(model(next(batches)))\n    optimizer.step()\n"
+    found = run(code)
+    assert (found["sizes"], found["runs"][0]["resolved"]["total_steps"]) == ([[8, 4, 128]], 1000)
+
+
+def test_the_accumulation_of_an_accelerate_config_is_that_of_the_accelerator(run, tmp_path):
+    engine = "deepspeed_config: {gradient_accumulation_steps: 8, zero_stage: 2}"
+    config = f"distributed_type: DEEPSPEED\nnum_processes: 4\nnum_machines: 1\n{engine}\n"
+    (tmp_path / "a.yaml").write_text(config)
+    warm = "from transformers import get_linear_schedule_with_warmup as made\n"
+    warm += "schedule = accelerator.prepare(made(optimizer, 800 // accelerator.gradient_accumulation_steps, 8000))\n"
+    code = IMPORTS + MADE.format("", "8") + warm + LOOP
+    found = run(code, path="run.sh", line="accelerate launch --config_file a.yaml train.py")
+    assert (found["sizes"], found["runs"][0]["resolved"]["warmup_steps"]) == ([[8, 8, 256]], 100)
+
+
 def test_a_batch_whose_parts_are_trained_on_has_no_known_size(run):
     within = "    for batch in loader:\n        results = generate(batch)\n        for start in range(0, 8, 4):\n"
     step = "            accelerator.backward(model(results[start : start + 4]))\n        optimizer.step()\n"

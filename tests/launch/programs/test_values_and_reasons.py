@@ -36,7 +36,8 @@ def outcome(text):
     texts["train.py"] = f"{code}\nfrom transformers import TrainingArguments\nTrainingArguments({call})\n"
     modules = Modules(["."], texts.get)
     line = tuple(None if each == "<?>" else each for each in words.removesuffix("...").split())
-    context = Context(line, words.endswith("..."), gpus=int(gpus) if gpus else None, read=texts.get, folders=(".",))
+    size = int(gpus) if gpus else None
+    context = Context(line, words.endswith("..."), gpus=size, read=texts.get, folders=(".",), local_gpus=size, devices=size)
     evaluation = ProgramEvaluation(modules, Budget(), context)
     evaluation.run_main(modules.module_of("train.py"))
     last = next((each.arguments for each in evaluation.made.values() if "v0" in each.arguments), None)
