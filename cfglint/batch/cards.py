@@ -81,7 +81,6 @@ class Card(Record):
 
     @property
     def is_cuda(self) -> bool:
-        """Whether it is a CUDA device of NVIDIA."""
         return self.device == CUDA
 
     def below(self, major: int, minor: int = 0) -> bool:

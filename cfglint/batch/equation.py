@@ -19,9 +19,7 @@ def product(micro_batch: int, accumulation: int, data_parallel: int) -> int:
 
 
 def completed(total: Any, micro: Any, accumulation: Any, replicas: Any) -> tuple[Any, Any, Any]:
-    """The three sizes with those that are None by the others, at least one of the first two: the floor divisions of DeepSpeed and GPT-NeoX,
-    in their order.
-    """
+    """The three sizes, each None one from the others (one of the first two is given), by the floor divisions of DeepSpeed and GPT-NeoX."""
     if total is None:
         return (micro * replicas, micro, 1) if accumulation is None else (micro * accumulation * replicas, micro, accumulation)
     if micro is None:

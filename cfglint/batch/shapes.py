@@ -70,9 +70,7 @@ def shape_of(name: str) -> Shape:
 
 
 def known_name(text: str) -> str | None:
-    """The name in the table for a model name in common spelling: `meta-llama/Llama-3.1-8B-Instruct` is llama-3-8b, `Qwen2_5-7B` is
-    qwen2.5-7b; None for another model.
-    """
+    """The table's name for a model name: `meta-llama/Llama-3.1-8B-Instruct` is llama-3-8b, `Qwen2_5-7B` qwen2.5-7b; None for another."""
     return row_of(text) or row_of(text.replace("_", "."))
 
 

@@ -177,10 +177,7 @@ def warmup_steps(total: int, steps: float = 0, ratio: float | None = None, versi
 
 
 def interval(value: float, total: int) -> int:
-    """`logging_steps`, `eval_steps` or `save_steps` in steps: below 1 they are a fraction of the total, rounded up.
-
-    transformers 5.23.0 trainer_callback.py:156-167.
-    """
+    """`logging_steps`, `eval_steps`, `save_steps`: below 1 a fraction of the total, rounded up (5.23.0 trainer_callback.py:156-167)."""
     return ceil(total * value) if value < 1 else int(value)
 
 
@@ -237,10 +234,7 @@ def neox_train_iters(samples: int, micro_batch: int, data_parallel: int, accumul
 
 
 def neox_decay_iters(train_iters: int, lr_decay_iters: int | None = None, lr_decay_fraction: float | None = None) -> int:
-    """The iterations over which the learning rate decays; a fraction has no effect together with `lr_decay_iters`.
-
-    megatron/training.py:1118-1125.
-    """
+    """The iterations over which the rate decays; a fraction has no effect beside `lr_decay_iters` (megatron/training.py:1118-1125)."""
     if lr_decay_iters is not None:
         return max(1, lr_decay_iters)
     if lr_decay_fraction is not None:
@@ -249,10 +243,7 @@ def neox_decay_iters(train_iters: int, lr_decay_iters: int | None = None, lr_dec
 
 
 def neox_warmup_iters(warmup: float, decay_iters: int) -> float:
-    """Iterations of warm-up: `warmup` is a fraction of the decay, not of the run, and is not rounded.
-
-    megatron/training.py:1126.
-    """
+    """Iterations of warm-up: `warmup` is a fraction of the decay, not of the run, and is not rounded (megatron/training.py:1126)."""
     return warmup * decay_iters
 
 
@@ -278,10 +269,7 @@ def neox_save_iterations(train_iters: int, factor: float | None, scale: str = "l
 
 
 def deepspeed_warmup_steps(warmup_num_steps: int) -> int:
-    """The warm-up that WarmupLR, WarmupDecayLR and WarmupCosineLR use: never under 2 steps.
-
-    deepspeed 0.19.8 runtime/lr_schedules.py:744, 878.
-    """
+    """The warm-up of WarmupLR, WarmupDecayLR and WarmupCosineLR: at least 2 steps (deepspeed 0.19.8 runtime/lr_schedules.py:744, 878)."""
     return max(2, warmup_num_steps)
 
 

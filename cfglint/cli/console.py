@@ -52,10 +52,7 @@ def bug_report(error: Exception) -> str:
 
 
 def uses_colour(asked: str | None = None) -> bool:
-    """Whether standard output gets colours.
-
-    In order of precedence: --color, NO_COLOR (https://no-color.org), FORCE_COLOR (https://force-color.org), a terminal.
-    """
+    """Whether standard output gets colours: by --color, NO_COLOR (no-color.org), FORCE_COLOR (force-color.org), a terminal, in order."""
     if asked in ("always", "never"):
         return asked == "always"
     if os.environ.get("NO_COLOR"):
@@ -82,7 +79,6 @@ def columns() -> int | None:
 
 
 def width_of(stream: TextIO) -> int | None:
-    """The width of the terminal of a stream; None if it is not one."""
     try:
         return max(NARROWEST, os.get_terminal_size(stream.fileno()).columns)
     except (OSError, ValueError):

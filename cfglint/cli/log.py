@@ -109,10 +109,7 @@ def progress_in(log: Log) -> tuple[int, str]:
 
 
 def log_among(arguments: Namespace) -> tuple[Log, bool]:
-    """(the log among the paths, which is taken out of them, else the first path as one, whether it is a log).
-
-    Standard input without a file name is a log.
-    """
+    """(the log among the paths, which is taken out of them, else the first path, whether it is a log, as unnamed standard input is)."""
     logs = []
     for path in arguments.paths:
         is_piped = path == "-" and not arguments.stdin_filename

@@ -72,7 +72,6 @@ def cached_rows(name: str, part: str, split: str, environment: Mapping[str, str]
 
 
 def config_of(name: str, environment: Mapping[str, str] = os.environ) -> ConfigTable | None:
-    """The config of a downloaded model; None if it is not in the cache."""
     import json
 
     found = cached_config(name, environment)

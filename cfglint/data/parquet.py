@@ -61,7 +61,6 @@ class Footer(Record):
         raise ValueError("too long an integer")
 
     def signed(self) -> int:
-        """The next signed integer."""
         value = self.unsigned()
         return value >> 1 ^ -(value & 1)
 

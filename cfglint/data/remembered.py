@@ -24,7 +24,6 @@ def cache_file() -> str:
 
 
 def known(key: Key) -> int | None:
-    """The remembered count; None without one."""
     if key not in _known and key[1] >= WORTH_WRITING and not _read:
         _read.append(True)
         _known.update(written())

@@ -96,7 +96,6 @@ def counted(path: str, limits: Limits, field: str = "", kind: str = "") -> int:
 
 
 def count(path: str, size: int, limits: Limits, field: str, kind: str) -> int:
-    """Read a file and count its rows."""
     name = path.lower()
     packed = next((each for each in PACKED if name.endswith(each)), "")
     counter = COUNTERS.get(kind or name.removesuffix(packed).rpartition(".")[2])

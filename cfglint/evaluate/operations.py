@@ -89,7 +89,6 @@ def either(doubt: Unknown, one: object, other: object) -> Any:
 
 
 def any_or_all(decisive: bool, items: Collection[Any]) -> bool | Unknown:
-    """Whether any item is true (`decisive`), or all of them are."""
     if any(bool(item) == decisive for item in items if not isinstance(item, Unknown)):
         return decisive
     doubt = unknown(*items)

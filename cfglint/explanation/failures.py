@@ -139,15 +139,11 @@ class Failure(Record):
 
 
 def failures_in(lines: Iterable[str], kind: str = "") -> list[Failure]:
-    """The failures of a log, as `of_events` has them."""
     return of_events(failure_parser.read(lines), kind)
 
 
 def of_events(events: Events, kind: str = "") -> list[Failure]:
-    """The failures of a log: what ended the run, then what was wrong with its numbers; empty if it shows none.
-
-    `kind` is that of the run, if it is known.
-    """
+    """The failures of a log of a run of this `kind`, if that is known: what ended the run, then what was wrong with its numbers."""
     found = [failure for failure in (cause(events, kind), numbers(events) or zeros(events)) if failure is not None]
     return found or at_end(*events.last)
 
@@ -294,10 +290,7 @@ def exit_named(name: str) -> int:
 
 
 def exit_of(dead: Dead) -> ConfigTable | None:
-    """What is known of the status with which a process ended.
-
-    A shell adds 128 to the number of a signal; a launcher that exits with the code of its process, -9, has the status 247.
-    """
+    """What is known of the status of a process: a shell adds 128 to a signal, a launcher that exits with its process's -9 has 247."""
     signal = -dead.code if dead.code < 0 else dead.code - OF_SHELL
     signal = OF_LAUNCHER - dead.code if OF_LAUNCHER - dead.code in CRASHES else signal
     key, number = ("signal", signal) if signal > 0 else ("status", dead.code)
@@ -376,7 +369,6 @@ def of_memory(raised: Raised) -> Failure:
 
 
 def article(phase: str) -> str:
-    """A phase as it stands in a sentence."""
     if phase in ("forward", "backward"):
         return f"the {phase} pass"
     return f"the {phase}" if phase in ("loss", "optimizer step") else phase

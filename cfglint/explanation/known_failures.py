@@ -14,10 +14,7 @@ FACTS = "known_failures.toml"
 
 
 class KnownException(Record):
-    """An exception that matches `pattern`, with its remedy or its causes, the most frequent first (see `known_failures.toml`).
-
-    If `code` is not empty, it matches the file in which the exception was raised.
-    """
+    """A known exception (`known_failures.toml`): its `pattern`, `code` that raises it, its remedy or causes, the most frequent first."""
 
     pattern: str
     code: str

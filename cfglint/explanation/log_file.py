@@ -51,7 +51,6 @@ class Log:
 
     @property
     def is_log(self) -> bool:
-        """Whether it has a banner or a part of one."""
         return self._read[1]
 
     @property

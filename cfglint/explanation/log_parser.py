@@ -91,7 +91,6 @@ class TrainingBanner(Record):
     numbers: dict[str, int] = {}
 
     def __getitem__(self, name: str) -> int | None:
-        """A printed number; None for one that was not printed."""
         return self.numbers.get(name)
 
     @property
@@ -139,7 +138,6 @@ class Block:
         self.text = "\n".join(text for _, text in lines)
 
     def words(self, words: Iterable[str]) -> list[str]:
-        """Those of some words that it has."""
         return [word for word in words if word in self.text]
 
 
@@ -173,7 +171,6 @@ class Loader(Record):
                 self.take_line(number, text)
 
     def end(self) -> list[TrainingBanner]:
-        """The banners of the whole log."""
         banners = [banner for banner in self.banners if banner.numbers]
         if any(banner.framework != DEEPSPEED for banner in banners):
             banners = [banner for banner in banners if banner.framework != DEEPSPEED]

@@ -355,7 +355,6 @@ def table(account: RunSummary) -> SummaryEntry:
 
 
 def diagram_context(account: RunSummary) -> ReportContext:
-    """The values that diagrams of the run need."""
     run = account.run
     texts = {document.path: document.text for document in run.documents}
     asked = run.facts.model is not None or run.facts.gpu_memory is not None
@@ -365,7 +364,6 @@ def diagram_context(account: RunSummary) -> ReportContext:
 
 
 def outcome_with_context(account: RunSummary) -> Outcome:
-    """The outcome of a summarised run with the values of its diagrams."""
     outcome = account.run.outcome()
     outcome.context = diagram_context(account)
     return outcome

@@ -99,7 +99,6 @@ def of_parser(name: str) -> tuple[str, str] | None:
 
 
 def constructors(kind: str) -> Iterable[str]:
-    """The trainers of a package."""
     found: ConfigTable = framework(kind).part("constructors", {})
     return found
 

@@ -58,10 +58,7 @@ OTHER = "other"  # the kind of a file of a run that is not modelled
 
 
 class Place(Record):
-    """A span in a file: `line`/`column` count from 1 in characters, `start`/`end` are offsets.
-
-    `source` is the first line of the span, for reports that show it.
-    """
+    """A span in a file: `line`/`column` from 1 in characters, `start`/`end` offsets; `source` is its first line, for reports."""
 
     file: str
     line: int
@@ -178,10 +175,7 @@ class Diagnostic(Record):
 
 
 class Ignore(Record):
-    """One code, or family of codes, that a comment of a file suppresses on some lines. `start`/`end` is the span of the comment.
-
-    `code` is empty for a cfglint comment that names no code.
-    """
+    """A code or family of codes, empty for none, that a comment suppresses on some lines; `start`/`end` is the span of the comment."""
 
     document: Document
     code: str
@@ -255,7 +249,6 @@ class Outcome(Record):
 
     @property
     def open_findings(self) -> list[Diagnostic]:
-        """The findings that nothing suppresses."""
         return [diagnostic for diagnostic in self.diagnostics if not diagnostic.suppressed]
 
     @property
@@ -295,9 +288,7 @@ class Outcome(Record):
 
 
 def drop_repeated_findings(found: list[Outcome]) -> None:
-    """Leave out findings that are already reported for another run: a file in several runs has the same mistakes in each of them. One
-    that a launch line has only with the variables and arguments of a caller names the caller.
-    """
+    """Leave out findings that another run of the file has; one that a line has only with a caller's variables names the caller."""
     runs: dict[FoundKey, list[Outcome]] = {}
     for outcome in found:
         kept: list[Diagnostic] = []

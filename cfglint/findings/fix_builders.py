@@ -79,7 +79,6 @@ def removed(setting: Setting) -> Part:
 
 
 def renamed(setting: Setting, key: str) -> Part:
-    """The change that renames a key in its place."""
     return change_of_key(setting, RENAME, key)
 
 
@@ -105,10 +104,7 @@ def change_in_file(document: Document, kind: ChangeKind, path: tuple[str | int, 
 
 
 def several(parts: list[Part], title: str, safe: bool) -> Fix | None:
-    """One fix that makes all the changes, in order; None if one is missing or cannot be made.
-
-    The edits of a file are computed together, because each change applies to the result of the one before.
-    """
+    """One fix that makes all the changes, each on the result of the one before; None if one is missing or cannot be made."""
     by_path: dict[str, tuple[Document, list[Change]]] = {}
     for part in parts:
         if part is None:

@@ -63,7 +63,6 @@ def page_of(code: str) -> Page:
 
 
 def parsed(content: str) -> Page:
-    """The page that a Markdown file is."""
     _, head, body = content.split("---\n", 2)
     text, *sections = _sections(body)
     page = Page(_values(head), "\n".join(text[1]).strip("\n"))

@@ -8,10 +8,7 @@ Release = tuple[int, ...]
 
 
 class Releases(Record):
-    """The releases from `since` to before `until`; `()` means no bound. `of` names what holds there, for the manual.
-
-    `package` is the one that they are releases of; empty for that of the rule's framework.
-    """
+    """The releases from `since` to before `until`, `()` for no bound; `of` names what holds; `package` if not that of the framework."""
 
     since: Release = ()
     until: Release = ()

@@ -23,10 +23,7 @@ class NoSuchField(LookupError):
 
 
 class Setting(Record):
-    """A value and its origin: written at a place, a default, derived, resolved from "auto", or an override.
-
-    `elsewhere` is where the value is written if that is not where its key is.
-    """
+    """A value and its origin: written, a default, derived, from "auto", an override; `elsewhere`: the value's place, if not its key's."""
 
     path: Path
     value: Operand
@@ -78,7 +75,6 @@ class Setting(Record):
 
     @property
     def known(self) -> Operand:
-        """The value; None if it is not known."""
         return None if self.is_unknown else self.value
 
     @property

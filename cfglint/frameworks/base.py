@@ -119,7 +119,6 @@ class Config:
 
     @property
     def stated_size(self) -> Size | None:
-        """The size of the launch that the config states; None if it states none."""
         return self.own_size
 
     @property
@@ -276,7 +275,6 @@ class Config:
         return () if is_known else (Reason("program", "the defaults of the program"),)
 
     def reaches(self, rule: Rule, finding: Finding) -> bool:
-        """Whether the run reaches the stage of a finding."""
         return True
 
     def failure_stage(self, fails_at: Stage | None) -> Stage | None:
@@ -353,10 +351,7 @@ class Config:
         return known.default_at(self.version) if known is not None and known.has_default else missing
 
     def setting(self, *path: str | int, value: object = None, because: str = "") -> Setting:
-        """The value at a path with its place; `value` is the default of a missing key.
-
-        The place of a missing key is its nearest parent, or the start of the file.
-        """
+        """The value at a path, or the default of a missing key, whose place is its nearest parent or the start of the file."""
         if RENAMED and path not in self.overridden and self.document_of(path[0] if path else "").find(path)[1] is None:
             path = self.renamed(path)
         document = self.document_of(path[0]) if path else self.documents[0]
@@ -468,10 +463,7 @@ class Framework:
         raise NotImplementedError
 
     def may_be(self, names: list[str], path: str) -> bool:
-        """Whether `detect` or `related_tool` may recognise a file with these top-level keys, and no others, by this path.
-
-        False only where they never do: such a file is not parsed any further.
-        """
+        """Whether `detect` or `related_tool` may recognise a file of this path and these top-level keys; else it is not parsed further."""
         return True
 
     def has_typical_name(self, path: str) -> bool:

@@ -11,7 +11,6 @@ DEEPEST = 10  # maximum depth of a key that is looked up; no framework nests dee
 
 
 def unknown_package(name: str) -> str | None:
-    """The error for an unknown package of `--target`; None for a known one."""
     known = known_packages()
     if name in known:
         return None

@@ -108,9 +108,7 @@ class LaunchFacts(Record):
         return package in self.target and package not in self.bounds
 
     def within(self, accepted: Mapping[str, str]) -> LaunchFacts:
-        """The same facts with the newest releases that a framework accepts of libraries, where the project states none, or has bounds that
-        allow these and newer ones.
-        """
+        """The same facts with the newest library releases that a framework accepts, where the project states none or allows these."""
 
         def is_capped(package: str, version: str) -> bool:
             if package not in self.bounds or parse_version(self.target[package]) <= parse_version(version):

@@ -18,10 +18,7 @@ SHORTENED = {"cosine_with_hard_restarts": "cosine_with_restarts", "polynomial_de
 
 
 def setting(call: CallDocument, key: str, launch: Launch, name: str = "") -> Setting | None:
-    """An argument of a call, at the place where it is written: on the line, if that gives it; None if the call does not have it.
-
-    `name` is what it is called in reports.
-    """
+    """An argument of a call at its place, on the line if that gives it; None if the call does not have it. `name` is for reports."""
     key_node, node = call.find((key,))
     if node is None:
         return None
@@ -40,7 +37,6 @@ def setting(call: CallDocument, key: str, launch: Launch, name: str = "") -> Set
 
 
 def number_of(loop: OwnLoop, key: str, launch: Launch, name: str = "") -> Setting | None:
-    """A number that the loop itself says."""
     numbers: CallDocument | None = loop.numbers
     return setting(numbers, key, launch, name) if numbers is not None else None
 

@@ -46,7 +46,6 @@ class Summary(Record):
     marks: dict[str, list[int]] = {}
 
     def add(self, group: str, label: str, setting: Setting, needs: str = "") -> None:
-        """Add a setting of the files, or a default."""
         self.items.append(Item(group, label, setting, needs, self.package))
 
     def derive(self, group: str, label: str, name: str, value: object, because: str, *, needs: str = "") -> None:

@@ -54,7 +54,6 @@ def existing_job(run: CheckedRun) -> Existing:
 
 
 def run_of(generated: Generated, facts: LaunchFacts, folder: str = "") -> CheckedRun:
-    """The run of generated files in a folder."""
     texts = {path_in(folder, file.name): file.text for file in generated.files}
     return Discovery(facts, generated.files[0].kind, source=FileSource(texts)).together(list(texts))[0]
 

@@ -51,7 +51,6 @@ def trainer_launch_file(job: JobSpec, deepspeed_file: str) -> GeneratedFile:
 
 
 def processes(job: JobSpec) -> list[Row]:
-    """Nodes, processes and the launcher."""
     gpus, machines = job.needed_gpus(), choices.nodes(job)
     rank = 0 if machines > 1 else None
     return [

@@ -47,7 +47,6 @@ class Existing:
         self.left = [setting for config in read for setting in self._unused(config)]
 
     def take(self, fact: str, config: Config, *path: str, value: object) -> None:
-        """Record a fact and its place; None is not recorded."""
         if value is None:
             return
         self._used.add((config, path))

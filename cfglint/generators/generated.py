@@ -71,10 +71,7 @@ class Keys(Record):
 
 
 class GeneratedFile(Record):
-    """One file; `head` are the comment lines above its keys, if its syntax has comments.
-
-    `has_schema`: the schema of its kind is next to it, so that its first line may name it for editors.
-    """
+    """One file; `head` are the comment lines above its keys, `has_schema` is whether the schema of its kind is next to it, for editors."""
 
     name: str
     kind: str
@@ -105,10 +102,7 @@ class GeneratedFile(Record):
 
 
 class Generated(Record):
-    """The files of a job, the consumer first; `split` is their batch, None if they have none.
-
-    `notes` are the facts that no file can contain: how to start the run, what the script has to do.
-    """
+    """The files of a job, the consumer first; `split` is their batch or None, `notes` what no file can contain: how to start the run."""
 
     files: list[GeneratedFile]
     split: Split | None = None

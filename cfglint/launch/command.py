@@ -253,10 +253,7 @@ def overrides(launch: Launch) -> list[Override]:
 
 
 def borrowed(launch: Launch, built: CallDocument) -> list[Override]:
-    """The arguments of a line that a program passes on to the constructor of its trainer's arguments, each with its place.
-
-    The program's own parser has converted them before.
-    """
+    """The arguments of a line that a program, whose parser has converted them, passes on to its trainer's arguments, with their places."""
     found: list[Override] = []
     for key, argument in built.borrowed.items():
         value, pair, words = passed(launch, argument)
@@ -273,9 +270,7 @@ def borrowed(launch: Launch, built: CallDocument) -> list[Override]:
 
 
 def passed(launch: Launch, argument: str) -> tuple[ConfigValue, tuple[Node, Node] | None, list[str]]:
-    """(value, option and value in the line, words) that a line gives to an argument of its program; without a place if the line does not
-    give it.
-    """
+    """(value, option and value in the line, words) of an argument of the program; without a place if the line does not give it."""
     line, command, program = launch.line, launch.command, launch.parser
     assert line is not None
     assert command is not None

@@ -92,10 +92,7 @@ def offered_gpus(line: LaunchLine, gpus: int | None, source: str, here: bool) ->
 
 
 def unknown_options(line: LaunchLine) -> None:
-    """Report options before the program that the launcher's parser does not have, unless they may be the program's.
-
-    In a page they may be placeholders.
-    """
+    """Report options that the launcher's parser does not have, unless they may be the program's, or placeholders of a page."""
     options, launcher = line.options, launcher_of(line)
     if options.open:
         return

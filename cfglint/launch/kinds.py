@@ -96,7 +96,6 @@ def fields_of_class(name: str) -> set[str]:
 
 
 def base_fields() -> Mapping[str, FieldSpan]:
-    """The fields that the arguments of every trainer have."""
     return kind_named(TRAINER).base_fields()
 
 

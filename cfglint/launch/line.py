@@ -24,10 +24,7 @@ HOSTFILE = "launcher:hostfile"  # the role of a list of machines, which has no s
 
 
 class Option(Record):
-    """An option on a line: the word that names it, and its value; None for a flag.
-
-    `in_file`: the option comes from a file that the word names.
-    """
+    """An option on a line: the word that names it, its value (None for a flag); `in_file`: it comes from a file that the word names."""
 
     name: str
     word: Text
@@ -159,7 +156,6 @@ class LaunchLine:
 
     @property
     def lacks_launcher_config(self) -> bool:
-        """Whether the line names a config of its launcher that was not read."""
         return any(file.role in LAUNCHER_CONFIGS and file.path is None for file in self.files)
 
     def unsure(self, field: str, *reasons: Reason) -> None:

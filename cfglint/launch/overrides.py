@@ -127,9 +127,7 @@ def interpolated(values: ConfigMapping) -> ConfigMapping:
 
 
 def grown(root: ConfigMapping) -> int:
-    """The number of characters and nodes of values after their references to keys are replaced; raises RecursionError if these are nested
-    too deeply.
-    """
+    """The characters and nodes of values with references to keys replaced; raises RecursionError if these are nested too deeply."""
     known: dict[str, int] = {}
 
     def size(value: object) -> int:

@@ -264,9 +264,7 @@ class ProgramFacts(Record):
         return self.complete and self.refuses
 
     def accepts(self, name: str) -> bool:
-        """Whether a name is an argument that the program defines, the negation `no_x` of a boolean one, or may be an abbreviation of
-        one.
-        """
+        """Whether a name is an argument that the program defines, the negation `no_x` of a boolean one, or may abbreviate one."""
         if name in self.fields or name in self.defaults or name in self.taken or any(field.startswith(name) for field in self.fields):
             return True
         positive = self.fields.get(name.removeprefix("no_"))

@@ -204,9 +204,7 @@ def parts_of(word: Text) -> list[tuple[str | None, str]]:
 
 
 def identity_of(line: LaunchLine) -> tuple[object, ...]:
-    """What two launches have in common that are the same: one command, from one folder, in one environment, but for `"$@"` and arguments
-    without effect.
-    """
+    """What two launches that are the same have in common: command, folder and environment, but for `"$@"` and arguments without effect."""
     call = line.call
     environment = sorted((name, text.string) for name, text in call.environment.items())
     names = [argument for argument in line.given or () if argument.name in WITHOUT_EFFECT]

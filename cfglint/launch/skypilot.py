@@ -49,7 +49,6 @@ class TaskHeader(Header):
         return {}
 
     def variables(self) -> dict[str, Text]:
-        """The variables that the job starts with."""
         values = {
             "SKYPILOT_NODE_RANK": "0",
             "SKYPILOT_NODE_IPS": "\n".join(f"node{rank}" for rank in range(self.nodes)),

@@ -76,7 +76,6 @@ class Header(Record):
 
     @property
     def gpus_per_node(self) -> int | None:
-        """The number of GPUs per node that the header requests; None if it requests none."""
         gres = self.options.get("gres")
         if "gpus-per-node" in self.options:
             return self.count("gpus-per-node")

@@ -35,10 +35,7 @@ def complete(facts: LaunchFacts, path: str, packages: Iterable[str]) -> LaunchFa
 
 
 def environments(path: str, variables: Mapping[str, str] = NOTHING) -> Iterator[str]:
-    """The environments of a file's project: the active one, that of conda, then the `.venv` of the nearest folder.
-
-    `variables` of the launch come before those of this process.
-    """
+    """The environments of a file's project: active, conda's, the nearest `.venv`; `variables` of the launch before this process's."""
     yield from filter(None, (variables.get(name) or os.environ.get(name) for name in VARIABLES))
     own = (os.path.join(folder, OWN) for folder in repository(path))
     yield from (each for each in own if not leads_out(each, path))

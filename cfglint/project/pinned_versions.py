@@ -77,10 +77,7 @@ class Repositories:
         self._decisive: dict[tuple[str, str], list[Statement]] = {}  # what decides in a folder about a package
 
     def complete(self, facts: LaunchFacts, path: str, packages: Iterable[str], script: str = "") -> LaunchFacts:
-        """The facts with the releases that the repository of a file states for packages without a target.
-
-        `script` is the text of the launch script, if the file is one.
-        """
+        """The facts with the releases that the repository, or the text of the launch `script`, states for packages without a target."""
         wanted = [package for package in packages if package not in facts.target and package not in facts.outside]
         folder, name = os.path.split(path)
         started = facts.launch.program_path if script else ""
@@ -492,13 +489,11 @@ def is_requirements(name: str) -> bool:
 
 
 def states_versions(name: str) -> bool:
-    """Whether a file of this name may state versions."""
     last = name.rpartition("/")[2]
     return last.endswith(".txt") or role_of(last) != 0
 
 
 def stated_in(text: str, name: str, packages: Collection[str]) -> Iterator[Stated]:
-    """What the content of a file states, by its name."""
     last = name.rpartition("/")[2]
     role = role_of(last)
     if role == LOCK:

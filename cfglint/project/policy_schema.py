@@ -81,7 +81,6 @@ def load(files: dict[str, str], folder: str) -> PolicySchemas:
 
 
 def read(path: str) -> ConfigValue:
-    """The JSON of a schema file."""
     try:
         schema: ConfigValue = json.loads(read_bytes(path).decode("utf-8-sig"))
         return schema

@@ -22,12 +22,10 @@ LONGEST = 300  # characters of an exception
 
 
 def open_findings(outcomes: Iterable[Outcome]) -> list[tuple[Diagnostic, Outcome]]:
-    """The findings that are not suppressed, each with its run."""
     return [(diagnostic, outcome) for outcome in outcomes for diagnostic in outcome.open_findings]
 
 
 def message_lines(diagnostic: Diagnostic, outcome: Outcome, quoted: Callable[[str], str] = shown) -> list[str]:
-    """The message and the lines below it, escaped."""
     return [quoted(diagnostic.message), *(f"{label}: {quoted(text)}" for label, text in details(diagnostic, outcome))]
 
 

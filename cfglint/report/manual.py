@@ -46,7 +46,6 @@ def listing(rules: list[Rule], form: str = "text", most: int | None = None) -> s
 
 
 def entry(rule: Rule) -> RuleEntry:
-    """A rule as plain values."""
     return {
         "code": rule.code,
         "name": rule.name,

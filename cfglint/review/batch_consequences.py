@@ -107,7 +107,6 @@ def per_gpu(side: Side) -> int | None:
 
 
 def growth(old: Side, new: Side) -> float | None:
-    """The ratio of the batches; None if it is unknown."""
     before, after = old.number("global_batch"), new.number("global_batch")
     if before is None and after is None and old.run.facts.gpus == new.run.facts.gpus:
         before, after = per_gpu(old), per_gpu(new)

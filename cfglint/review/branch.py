@@ -160,7 +160,6 @@ class Branch:
         return has_other_release or self.changes_files(before, after)
 
     def changes_files(self, before: CheckedRun | None, after: CheckedRun | None) -> bool:
-        """Whether any file of a run changed."""
         return bool(names_of(after) & self.altered or names_of(before) & (self.gone | self.altered))
 
     def compare_run(self, before: CheckedRun | None, after: CheckedRun | None, differs: bool = False) -> Comparison:
@@ -328,7 +327,6 @@ class Branch:
         return self._run_before([*map(self.old_name, names)], before, kind), runs[0]
 
     def _discovery(self, side: int, facts: LaunchFacts, kind: str | None = None) -> Discovery:
-        """The discovery of runs in the files of a side."""
         discovery = Discovery(facts, kind, source=(self.old, self.new)[side])
         discovery.folders = self._folders[side]
         discovery.request.are_named = False
@@ -456,7 +454,6 @@ def started_by(runs: Iterable[CheckedRun]) -> set[str]:
 
 
 def lines_of_launches(found: dict[str, list[CheckedRun]]) -> dict[str, set[int]]:
-    """The first lines of the launches of each script."""
     lines: dict[str, set[int]] = {}
     for run in (run for runs in found.values() for run in runs):
         if run.launch.line is not None:

@@ -54,7 +54,6 @@ class Comparison:
 
     @property
     def files(self) -> list[str]:
-        """The current files of the run."""
         side = self.after or self.before
         return side.files if side else []
 

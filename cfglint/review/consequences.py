@@ -108,7 +108,6 @@ def another_trainer(old: Side, new: Side) -> Iterator[Consequence]:
 
 
 def changing(consequences: list[Consequence]) -> set[str]:
-    """The quantities that change by some consequences."""
     return {consequence.what for consequence in consequences if consequence.before != consequence.after or consequence.factor != 1}
 
 
@@ -240,7 +239,6 @@ def lines_of_read_file(old: Side, new: Side) -> Iterator[Consequence]:
 
 
 def launch(old: Side, new: Side) -> Iterator[Consequence]:
-    """The consequences for GPUs and versions."""
     counts = old.line("GPUs"), new.line("GPUs")
     spread = "spreads" if new.run.launch.spreads else "spread" if old.run.launch.spreads else ""
     if spread:  # one process on several GPUs, whose number is not that of the line

@@ -24,7 +24,6 @@ class Fact(Record):
 
     @property
     def line(self) -> str:
-        """The text with its runs."""
         return f"{self.text} ({listed_runs(self.runs)})"
 
     def add(self, comparison: Comparison) -> None:
@@ -81,7 +80,6 @@ class ReleaseGroup(Record):
 
     @property
     def starts(self) -> list[Fact]:
-        """The other facts about whether runs start."""
         told: list[tuple[str, Comparison]] = []
         for comparison in self.affected:
             if not stops(comparison):

@@ -55,14 +55,11 @@ class SettingState(Record):
 
     @property
     def known(self) -> ConfigValue:
-        """The value; None if there is none."""
         return None if self.value is NOWHERE or isinstance(self.value, Unknown) else self.value
 
 
 class SettingChange:
-    """A setting that differs. `kind` is that of the config that contains it; `effect`: whether it may affect what the
-    framework computes. `notes` are remarks on it.
-    """
+    """A setting that differs, in a config of `kind`; `effect`: it may affect what the framework computes; `notes` are remarks on it."""
 
     def __init__(self, kind: Kind, key: str, before: SettingState, after: SettingState) -> None:
         self.kind = kind
@@ -158,7 +155,6 @@ def unknown_sizes(launch: Launch) -> dict[str, str]:
 
 
 def size_state(launch: Launch, text: Text | None) -> SettingState:
-    """A value of a launch with its place."""
     command = launch.command
     if text is None or command is None:
         return SettingState(NOWHERE, "(unset)")
@@ -305,7 +301,6 @@ class Differ:
 
 
 def leaves(values: ConfigMapping, path: Path = ()) -> Iterator[tuple[Path, ConfigValue]]:
-    """The values in nested mappings with their paths."""
     for key, value in values.items():
         if isinstance(value, dict):
             yield from leaves(value, (*path, key))
@@ -343,6 +338,5 @@ def shortened_pair(before: str, after: str) -> tuple[str, str]:
 
 
 def shortened(text: str, first: int = 0) -> str:
-    """A string from an offset on, shortened for display."""
     cut = text[first : first + LONGEST]
     return f"{'...' if first else ''}{cut}{'...' if len(text) > first + LONGEST else ''}"

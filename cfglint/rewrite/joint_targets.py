@@ -50,7 +50,6 @@ class Aimed(Record):
 
     @property
     def missed(self) -> bool:
-        """Whether the run does not reach the target."""
         if self.problem is not None or self.bug is not None:
             return True
         return self.found is not None and (not self.found.feasible or bool(self.found.needs))

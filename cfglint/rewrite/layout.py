@@ -10,10 +10,7 @@ from cfglint.source.record import Record
 
 
 class Layout(Record):
-    """The nodes of a run before and after a change of its GPUs, None if they are unknown, and the GPUs of a node.
-
-    `refusal` is why the GPUs cannot be distributed over nodes.
-    """
+    """The nodes before and after a change of the GPUs, None if unknown, the GPUs of `each`, `refusal`: why they cannot be distributed."""
 
     before: Size | None
     after: Size | None

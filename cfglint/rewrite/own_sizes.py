@@ -64,7 +64,6 @@ def reach_target(
 
 
 def solution_of(sizes: ChosenSizes, gpus: int, batch: int, before: Batch | None) -> solver.Solution:
-    """The chosen values as the solution of a target."""
     micro, accumulation = (before.micro_batch.integer, before.accumulation.integer) if before is not None else (None, None)
     problem = solver.SplitProblem(gpus, batch, micro, accumulation, max_micro_batch=sizes.micro_batch or micro or 1)
     solution = solver.Solution(problem, solver.OK if sizes.values else solver.BATCH_INFEASIBLE)

@@ -295,7 +295,6 @@ def loop_call(run: CheckedRun) -> ProgramCall | None:
 
 
 def unknown_batch(line: LaunchLine) -> str:
-    """Why the batch of a launch is not known."""
     program = line.program.string if line.program is not None else ""
     if line.module and program:
         return f"`{program.split('.')[0].split()[0]}` is not modelled, so how it sets its batch is not known"

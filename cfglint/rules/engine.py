@@ -249,7 +249,6 @@ def blamed_place(finding: Finding, setting: Setting, config: Config) -> Place:
 
 
 def span(document: Document, start: int, end: int) -> Place:
-    """A place from offsets into a document."""
     line, column = document.position(start)
     end_line, end_column = document.position(end)
     from cfglint.source.quoted_line import quoted_line

@@ -19,7 +19,6 @@ SUGGESTED = 3
 
 
 def inspect_memory(run: CheckableRun) -> list[Diagnostic]:
-    """The findings on a run's memory."""
     return apply([each for each in RULES if each.about == MEMORY], run, run.configs[0]) if run.configs else []
 
 

@@ -51,10 +51,7 @@ def plain(document: Document) -> Document:
 
 
 def edit_of(remedy: Remedy, title: str, setting: Setting, config: Config) -> Fix | None:
-    """The fix that does what a remedy says; None if it leaves a choice, or its place is not in a file of the run.
-
-    It is never safe: another edit may be what is meant.
-    """
+    """The fix that does what a remedy says, never a safe one; None if it leaves a choice, or its place is not in a file of the run."""
     steps = remedy.edit
     title = title.removesuffix(steps[-1].reason) if steps else title
     return several([change(step, setting, config) for step in steps], title, False) if steps else None
@@ -91,7 +88,6 @@ def path_of(key: str) -> Path:
 
 
 def document_of(step: Step, setting: Setting, config: Config) -> Document:
-    """The file that a step changes."""
     path = path_of(step.key)
     if setting.document is not None and (not step.key or path == setting.path or setting.document not in config.documents):
         return setting.at_value.document or setting.document

@@ -149,9 +149,7 @@ class CheckedRun(LoadedRun):
 
     @property
     def unmodelled(self) -> str:
-        """The framework of a launch line whose program is not modelled, so that only its launcher is checked, or the name of the program;
-        else empty.
-        """
+        """The unmodelled framework of a launch line, of which only the launcher is checked, or the name of the program; else empty."""
         launch, line = self.launch, self.launch.line
         if line is None or not self.configs or launch.is_main or takes_arguments(launch.consumer):
             return ""

@@ -224,9 +224,7 @@ class Discovery:
         yield run
 
     def _failed(self, path: str, error: Exception) -> CheckedRun:
-        """The run of a file for which a bug in cfglint ended the discovery: it contains only the bug. Any other exception is raised
-        again.
-        """
+        """The run of a file for which a bug in cfglint ended the discovery, with only the bug; another exception is raised again."""
         if isinstance(error, (CfglintError, MemoryError, OSError)):
             raise error
         name = line_of(path)[0]

@@ -129,9 +129,7 @@ class Recognition:
         return False
 
     def _look_closer(self, document: Document, clarity: int) -> tuple[Document, str | None, int]:
-        """Examine a document that is not recognised by its top-level keys: by a section of it, or by the keys on the lines of a broken
-        file.
-        """
+        """Examine a document that its top-level keys do not tell: by a section of it, or by the keys on the lines of a broken file."""
         root = document.root
         if not document.problems and root is not None and root.kind == MAPPING:
             for key in SECTIONS:
@@ -268,9 +266,7 @@ class References:
         return path
 
     def _locate(self, name: str, origin: str) -> str | None:
-        """The path of a file that another file names: relative to that file, to a parent folder in the project, or to the working
-        directory.
-        """
+        """The path of a file that another file names: relative to that, to a parent folder in the project, or to the working directory."""
         adjacent = files.spelled_like(origin, os.path.normpath(os.path.join(os.path.dirname(origin), name)))
         if self.source.is_file(adjacent):
             return adjacent

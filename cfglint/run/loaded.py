@@ -82,7 +82,6 @@ class LoadedRun:
         return framework(self.kinds[0]).config(self.documents, self.kinds, self.facts)
 
     def nested_configs(self, consumer: Config) -> list[Config]:
-        """The configs that the consumer's adds to the run."""
         return consumer.nested_configs()
 
     @property
@@ -100,7 +99,6 @@ class LoadedRun:
 
     @property
     def launch(self) -> Launch:
-        """How the run is started."""
         return self.facts.launch
 
     @property
@@ -123,10 +121,7 @@ class LoadedRun:
 
     @property
     def written_at(self) -> str:
-        """The place of the run, which selects it on a command line: its first file, with the line of a launch.
-
-        Of an engine's config that a program names it is the program.
-        """
+        """The place that selects the run on a command line: its first file, with a launch's line; of an engine's config its program."""
         line = self.launch.line
         if line is not None and self.facts.relaunched is not None:
             return f"{line.call.path}:{line.call.line}"
@@ -157,7 +152,6 @@ class LoadedRun:
 
     @property
     def batch(self) -> Batch | None:
-        """The consumer's batch."""
         try:
             return self.configs[0].batch if self.configs else None
         except Exception as error:
@@ -194,9 +188,7 @@ class LoadedRun:
 
     @property
     def target_from(self) -> dict[str, str]:
-        """Where the version of each package comes from, with what was requested if that is not modelled: `--target`, a file, another
-        package of the run, or nothing.
-        """
+        """Where the version of each package comes from: `--target`, a file, another package, nothing; with the request if not modelled."""
         target, facts, given = self.target, self.consumer_facts, self.given
         deciding = next((package for package in target if package in given.target), next(iter(target), ""))
         origins: dict[str, str] = {}

@@ -67,10 +67,7 @@ def placeholders(document: Document, kind: str, bare: set[int]) -> dict[Path, Fi
 
 
 def masked(document: Document) -> tuple[Document, set[int]]:
-    """(the document with strings of the same length in the place of JSON's placeholders without quotes, their places).
-
-    Such a placeholder keeps a line, or the rest of the file, from being parsed.
-    """
+    """(the document with strings of the same length for JSON's unquoted placeholders, which would break its parsing, their places)."""
     if document.syntax != "json":
         return document, set()
     places: set[int] = set()
@@ -106,10 +103,7 @@ def is_bare(document: Document, node: Node) -> bool:
 
 
 def refers_to_key(document: Document, raw: str, path: Path, seen: tuple[Path, ...] = ()) -> bool:
-    """Whether `${a.b}` names another key of the same file, whose value is known: an interpolating parser replaces it.
-
-    `seed: ${seed}` refers to the file that this one becomes a part of.
-    """
+    """Whether `${a.b}` names another key of the file, whose value is known; `seed: ${seed}` refers to what the file becomes a part of."""
     if not raw.startswith("${") or document.syntax == "json":
         return False
     target = tuple(raw[2:-1].split("."))
@@ -277,7 +271,6 @@ class TemplateRun(CheckedRun):
 
     @property
     def diagnostics(self) -> list[Diagnostic]:
-        """The diagnostics that all fillings have in common."""
         if self._diagnostics is None:
             everywhere = [{signature(diagnostic): diagnostic for diagnostic in world.diagnostics} for world in self.worlds]
             common = [

@@ -230,7 +230,6 @@ class ConfigServer(LanguageServer):
         return types.Location(uri, types.Range(types.Position(*lines.position(start)), types.Position(*lines.position(end))))
 
     def offset(self, path: str, uri: str, position: types.Position) -> int:
-        """The offset in a file of a position in it, or in a cell of it."""
         cells = self.cells_of(path)
         if cells is None:
             return self.lines_of(path).offset(position.line, position.character)
@@ -435,10 +434,7 @@ def created(facts: Facts, config: str | None = None) -> ConfigServer:
 
 
 def serve(facts: Facts, config: str | None = None) -> int:
-    """Serve one editor over standard input and output until it ends the session; return the exit status that the protocol requires.
-
-    Other output goes to standard error, so that it does not break the protocol.
-    """
+    """Serve one editor over standard input and output, all other output to standard error; return the status that its protocol requires."""
     gc.set_threshold(*COLLECTOR)
     server = created(facts, config)
     with os.fdopen(os.dup(sys.stdin.fileno()), "rb") as incoming, os.fdopen(os.dup(sys.stdout.fileno()), "wb") as outgoing:

@@ -253,7 +253,6 @@ class OpenFiles:
         return []
 
     def _suppress(self, project: Configuration, runs: list[CheckedRun]) -> list[Outcome]:
-        """The outcomes of runs, with suppressed findings marked."""
         outcomes = [run.outcome() for run in runs]
         selection = Selection(project)
         self.problems += [f"{project.path}: no rule has the code or name {code}" for code in selection.unknown()]

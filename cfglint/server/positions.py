@@ -72,7 +72,6 @@ class NotebookCells:
         return uri, min(len(unescaped(self.text[start:offset])), len(content)) if offset < start + len(escaped(content)) else len(content)
 
     def offset(self, uri: str, inside: int) -> int:
-        """The offset in the file of an offset in the content of a cell."""
         return self._starts[self._uris.index(uri)] + len(escaped(self.contents[uri][:inside]))
 
     def changed(self, text: str) -> dict[str, str]:

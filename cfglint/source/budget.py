@@ -16,10 +16,7 @@ class Exhausted(Exception):
 
 
 class Budget:
-    """The steps that an evaluation has left.
-
-    `within` is the budget that they are a part of: what is spent here is spent there, too.
-    """
+    """The steps that an evaluation has left; what is spent of them is spent of `within`, the budget that they are a part of, too."""
 
     __slots__ = ("left", "spent", "within")
 

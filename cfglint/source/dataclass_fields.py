@@ -56,7 +56,6 @@ def assigned_to(name: str, text: str) -> list[ast.expr]:
 
 
 def declares_field(path: str, name: str) -> bool:
-    """Whether a dataclass in the project of a file has a field of this name."""
     return name in declared_below(root_of(path))
 
 

@@ -177,10 +177,7 @@ class Document:
         return self._lines[number]
 
     def find(self, path: Path) -> tuple[Node | None, Node | None]:
-        """(key node, value node) at a path; the last of duplicate keys, as parsers use it.
-
-        The key is None for the root and for items of a sequence; both are None if there is nothing.
-        """
+        """(key node, value node) at a path, of duplicate keys the last; no key for the root and for items, None for both without any."""
         key: Node | None = None
         node = self.root
         for step in path:

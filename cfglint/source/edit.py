@@ -22,10 +22,7 @@ def apply(document: Document, changes: list[Change]) -> str:
 
 
 def edits(document: Document, changes: list[Change]) -> list[Edit]:
-    """The edits of the document that make all changes, in order and without overlaps; raises EditRefused.
-
-    This is a proposal for a report: the results are compared with the tree only when the changes are applied.
-    """
+    """The edits that make all changes, for a report: unlike applied ones not compared with the tree; raises EditRefused."""
     pieces = run(document, changes, proposed=True)[1]
     result: list[Edit] = []
     position, pending = 0, ""

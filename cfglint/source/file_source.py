@@ -44,7 +44,6 @@ class FileSource:
         self.texts = texts or {}
 
     def is_file(self, path: str) -> bool:
-        """Whether there is such a file."""
         return path in self.texts or os.path.isfile(path)
 
     def is_given(self, path: str) -> bool:

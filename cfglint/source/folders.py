@@ -131,10 +131,7 @@ class Walk(Record):
 
 
 class IgnoreFile:
-    """The rules of one `.gitignore`; they are dropped if they take too long, which malicious patterns can cause.
-
-    Where git tracks everything, none of them is looked at, and the library that compares patterns is not imported.
-    """
+    """The rules of one `.gitignore`: dropped if malicious patterns take too long, not looked at where git tracks everything."""
 
     __slots__ = ("doubtful", "folder", "lines", "spec")
     left = ALL_SECONDS  # seconds of processor time left for the rules of all folders

@@ -63,10 +63,7 @@ class Loader:
 
 
 class YamlLoader(Loader):
-    """A loader of PyYAML: scalars by YAML 1.1, merge keys, the last of duplicate keys.
-
-    It behaves like the parser in Python. `python_tags`: it supports `!!python/tuple` and similar tags.
-    """
+    """PyYAML's loader, as its parser in Python: YAML 1.1, merge keys, last of duplicates; `python_tags`: with `!!python/tuple` and such."""
 
     def __init__(self, name: str, python_tags: bool = False) -> None:
         self.name = name

@@ -11,10 +11,7 @@ if TYPE_CHECKING:
 
 
 def parse(path: str, text: str, syntax: Syntax, bom: bool = False) -> Document:
-    """The span tree of a content; `syntax` is `yaml` or `json` (including hjson).
-
-    Never raises because of the content: parse errors are in the document's `problems`.
-    """
+    """The span tree of a content, `yaml`, or `json` with hjson; never raises because of it: parse errors are the document's `problems`."""
     if len(text) > MAX_SIZE:
         document = Document(path, text, syntax, bom)
         document.problems.append(Problem(0, 0, f"{len(text):,} characters are too many, the limit is {MAX_SIZE:,}", LIMIT))

@@ -26,7 +26,6 @@ class RecordType(type):
     __defaults__: dict[str, Any]
 
     def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> RecordType:
-        """Create the class of a record."""
         names: tuple[str, ...] = ()
         defaults: dict[str, Any] = {}
         for base in bases:

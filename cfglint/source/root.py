@@ -92,9 +92,7 @@ def folders_upwards(path: str) -> list[str]:
 
 
 def places_of(name: str, origin: str) -> list[str]:
-    """The paths that a name in a file may mean, the likeliest first: from the file's own folder, those above it up to the root of its
-    project, and the working directory.
-    """
+    """The paths that a name in a file may mean, the likeliest first: from its folder, those above up to the root, the working directory."""
     if os.path.isabs(name):
         return [name]
     found = [os.path.normpath(os.path.join(folder, name)) for folder in (*folders_upwards(origin), "")]
@@ -102,10 +100,7 @@ def places_of(name: str, origin: str) -> list[str]:
 
 
 def repository(path: str) -> list[str]:
-    """The folders from that of a file up to the top of its repository.
-
-    Without a repository: up to the working directory if the file is below it, else only its own folder.
-    """
+    """The folders from that of a file to the top of its repository; without one to the working directory above it, else only its own."""
     folder = os.path.dirname(os.path.abspath(path))
     here = os.getcwd()
     folders = [folder]

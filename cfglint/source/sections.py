@@ -10,10 +10,7 @@ from cfglint.source.parse import parse
 
 
 class Section(Document):
-    """A document whose root is inside another one, `file_document`, at the path `prefix`.
-
-    Offsets are those of the whole file; paths begin at the section's own root.
-    """
+    """A document whose root is in `file_document`, at the path `prefix`, where paths begin; offsets are those of the whole file."""
 
     def __init__(self, file_document: Document, prefix: Path) -> None:
         super().__init__(file_document.path, file_document.text, file_document.syntax, file_document.bom)

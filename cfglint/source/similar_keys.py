@@ -28,10 +28,7 @@ class Candidate(Record):
 
 
 def near(key: str, names: Names) -> list[Candidate]:
-    """The names that are similar to a key, the most similar first.
-
-    Names with too many different letters are skipped early, because a file may have many unknown keys.
-    """
+    """The names that are similar to a key, most similar first; those with too many different letters are skipped early, for speed."""
     written = Spelling(key)
     letters = written.letters
     candidates: list[Candidate] = []

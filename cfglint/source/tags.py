@@ -56,7 +56,6 @@ PYTHON_NAMES = {
 
 
 def construct(construction: TreePass, node: Node) -> ConfigValue:
-    """The value of a node with a tag; raises Unloadable."""
     tag = node.tag or ""
     if tag == "!":  # requests no type: a scalar is resolved as if it were unquoted
         if node.kind == SCALAR:

@@ -123,10 +123,7 @@ class Whitespace:
 
 
 class Step(Whitespace):
-    """One change computed for one document: its edits, the expected tree, the removed comments.
-
-    `amend` changes the shape of the collection that the change refers to; `indices` lead there from the root.
-    """
+    """A change computed for a document: its edits, expected tree, removed comments; `amend` changes the collection at `indices`."""
 
     def __init__(self, document: Document, change: Change) -> None:
         super().__init__(document)

@@ -264,7 +264,6 @@ class New(Write):
             raise FileProblem(self.path, "exists already", "unwritable")
 
     def undo(self) -> None:
-        """Remove the file."""
         os.unlink(self.target)
 
 

@@ -79,9 +79,7 @@ class Layer:
         return self.rms_norm() if self.shape.block == GATED else self.layer_norm()
 
     def scores(self, kept_mask: int = 0) -> int:
-        """The bytes that attention stores beyond q, k, v and its output: log-sum-exp; with eager attention the softmax in fp32 and its
-        16-bit copy.
-        """
+        """The bytes that attention stores beyond q, k, v and its output: log-sum-exp; eager, the softmax in fp32 and its 16-bit copy."""
         shape = self.shape
         if self.run.attention != EAGER:
             return 4 * shape.heads
@@ -120,9 +118,7 @@ class Layer:
         return kept + self.inputs(shape.hidden, *feed_forward_inputs) + gate_and_up * element * shape.intermediate + down
 
     def attention(self) -> int:
-        """The attention of a layer: q, k, v, the output and the scores; without a fused kernel that supports grouped heads, k and v
-        are repeated.
-        """
+        """The attention of a layer: q, k, v, the output, the scores; k and v are repeated without a fused kernel for grouped heads."""
         shape, element = self.shape, self.widths.products
         if shape.delta is not None:  # q, k and v before and after the convolution and its activation; gate, state and output
             return element * (3 * (2 * shape.delta.keys + shape.delta.values) + 3 * shape.delta.values)
@@ -182,9 +178,7 @@ class Layer:
         return kept + self.python_gelu() + self.down("fc2")
 
     def transient(self) -> int:
-        """The bytes that a layer's backward needs beyond its stored activations: gradients of the feed-forward part, or of eager
-        attention's scores.
-        """
+        """The bytes that a backward needs beyond stored activations: gradients of the feed-forward part, or of eager scores."""
         shape, element, residual = self.shape, self.widths.products, self.widths.residual
         inner = shape.intermediate * (shape.experts_per_token or 1)
         needed = (1 if shape.block == NEOX else 2) * element * inner + 2 * residual * shape.hidden

@@ -110,9 +110,7 @@ def single(shape: Shape, run: Settings) -> Estimate:
 
 
 def moments_of(shape: Shape, run: Settings) -> list[Moment]:
-    """The moments of the ranks that may need the most memory: with pipeline parallelism the first stage (most micro batches in flight) and
-    the last (the loss).
-    """
+    """The moments of the ranks that may need the most: with pipeline parallelism the first (most in flight) and last stage (the loss)."""
     part = shape.divided(run.tensor_parallel, run.pipeline_parallel)
     if run.pipeline_parallel == 1:
         return TrainingStep(part, run).moments()

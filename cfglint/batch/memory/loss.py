@@ -49,9 +49,7 @@ def bytes_of_loss(shape: Shape, run: Settings, element: int) -> tuple[int, int]:
 
 
 def fused(shape: Shape, run: Settings, element: int) -> tuple[int, int]:
-    """Liger's fused loss, without complete logits: the head's gradient is computed in the forward, in chunks, next to that of the
-    hidden states.
-    """
+    """Liger's fused loss, without complete logits: the head's gradient is computed in the forward, in chunks, next to hidden states'."""
     rows = min(run.tokens, max(SMALLEST_CHUNK, run.tokens * shape.hidden // shape.vocabulary))
     head = shape.head_matrix * element if run.lora is None else 0
     needed = head + 2 * shape.hidden * run.tokens + 12 * shape.vocabulary * rows

@@ -89,7 +89,6 @@ class TrainingStep:
         return Moment(name, state.weights, gradients, state.optimizer, activations, logits, state.buffers + self.mask + buffers)
 
     def moments(self) -> list[Moment]:
-        """The moments in chronological order."""
         shape, run, state, widths = self.shape, self.run, self.held, self.widths
         # The output of the last norm in fp32, which the copy made by autocast replaces.
         head_input = 4 * shape.hidden * run.tokens if self.casts and widths.residual == 4 and shape.block == GATED else 0

@@ -32,9 +32,7 @@ ALL_LINEAR = "all-linear"
 
 
 class Lora(Record):
-    """LoRA adapters: rank, target modules (names or ALL_LINEAR), dropout, trained embedding-sized modules, whether the adapters are
-    fp32.
-    """
+    """LoRA adapters: rank, target modules (names or ALL_LINEAR), dropout, trained embedding-sized modules, whether they are fp32."""
 
     rank: int = 8
     targets: tuple[str, ...] = ("q_proj", "v_proj")
@@ -122,9 +120,7 @@ class Settings(Record):
         return self.strategy if self.strategy == ZERO or self.ranks > 1 else NONE
 
     def effective(self) -> Settings:
-        """The settings that are in effect in the end: DeepSpeed's engine casts the whole module, adapters included, and uses no
-        autocast.
-        """
+        """The settings that are in effect in the end: DeepSpeed's engine casts the whole module, with adapters, and uses no autocast."""
         if self.sharded != ZERO or (self.autocast is None and (self.zero is None or not self.zero.stage)):
             return self
         loaded = self.autocast or self.loaded

@@ -106,9 +106,7 @@ def replicated(parameters: Parameters) -> Held:
 
 
 def fsdp(parameters: Parameters) -> Held:
-    """FULL_SHARD or SHARD_GRAD_OP: two layers and the root module (embeddings, head, last norm) gathered, the complete gradient of one
-    layer.
-    """
+    """FULL_SHARD, SHARD_GRAD_OP: two layers and the root (embeddings, head, last norm) gathered, one layer's complete gradient."""
     run, shape = parameters.run, parameters.shape
     ranks, options = run.ranks, run.fsdp
     gathered_width = 2 if run.autocast else parameters.widths.weights
@@ -167,9 +165,7 @@ def bucket_bytes(zero: Zero, width: int) -> float:
 
 
 def unpartitioned(parameters: Parameters, zero: Zero) -> Held:
-    """ZeRO stage 0: with bf16, BF16_Optimizer partitions fp32 master and states and keeps fp32 gradients; with fp16 nothing is
-    partitioned.
-    """
+    """ZeRO stage 0: with bf16, BF16_Optimizer partitions fp32 master and states and keeps fp32 gradients; with fp16, nothing is."""
     run, engine = parameters.run, Engine(parameters, zero)
     if parameters.widths.products == 4:
         return replicated(parameters)
@@ -223,9 +219,7 @@ def stage_2(parameters: Parameters, zero: Zero) -> Held:
 
 
 def stage_3(parameters: Parameters, zero: Zero) -> Held:
-    """ZeRO stage 3, weights also partitioned: gathered up to the live limit and the prefetch bucket; a permanent gradient partition,
-    one bucket.
-    """
+    """ZeRO stage 3: weights gathered up to the live limit and the prefetch bucket; a permanent gradient partition, one bucket."""
     run, shape, engine = parameters.run, parameters.shape, Engine(parameters, zero)
     live = min(shape.parameters, max(zero.max_live, shape.layer) + zero.prefetch) * parameters.widths.weights
     bucket = bucket_bytes(changed(zero, overlap=False), engine.width)

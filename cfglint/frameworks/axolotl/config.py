@@ -18,9 +18,7 @@ LATE = ("rl", "streaming", "pretraining_dataset", "reward_model", "process_rewar
 
 
 class AxolotlTrainingArguments(Arguments):
-    """The `TrainingArguments` that axolotl builds: `given` are the fields that the file sets, under axolotl's names; axolotl fills in
-    the rest.
-    """
+    """The `TrainingArguments` that axolotl builds: `given` are the fields of the file, under axolotl's names; axolotl fills in the rest."""
 
     def __init__(self, given: ConfigTable, filled: ConfigTable, source: dict[str, str], version: Version) -> None:
         self._filled = filled
@@ -33,10 +31,7 @@ class AxolotlTrainingArguments(Arguments):
 
 
 class AxolotlConfig(AxolotlValues):
-    """The config of `axolotl train`.
-
-    `validation` is the result of pydantic and axolotl's validators; `refusal` is the reason why a later step ends the run.
-    """
+    """The config of `axolotl train`: `validation` is the result of its validators, `refusal` why a later step ends the run."""
 
     def parsed_arguments(self) -> Arguments:
         """The arguments that axolotl passes to the Trainer; the defaults of the release if the run does not get there."""
@@ -63,9 +58,7 @@ class AxolotlConfig(AxolotlValues):
         )
 
     def failure_stage(self, fails_at: Stage | None) -> Stage | None:
-        """The stage of a failure: trainers for preferences, rewards and streams are built after their data is loaded, and their
-        arguments, too.
-        """
+        """The stage of a failure: trainers and arguments for preferences, rewards and streams are built after their data is loaded."""
         model = self.model
         late = model is not None and self.parsed and any(getattr(model, key) for key in LATE)
         return "init" if late and fails_at == "config" else fails_at

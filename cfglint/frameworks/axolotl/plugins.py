@@ -44,10 +44,7 @@ CLASSES: dict[str, tuple[str, tuple[str, ...], Version]] = {
 
 
 class NamedPlugin(Record):
-    """A plugin as a file names it: `folder` of a plugin of axolotl, empty for any other; `problem` is the exception that ends the run.
-
-    `ignored` is whether axolotl cannot import it and goes on without it.
-    """
+    """A plugin of the file: `folder` of one of axolotl's, `problem` that ends the run, `ignored` if axolotl goes on without it."""
 
     index: int
     folder: str

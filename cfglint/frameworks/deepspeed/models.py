@@ -41,10 +41,7 @@ ALIAS = UNTIL + 1  # the name that files use, in the row of a field
 
 
 class ModelField:
-    """One field of a model through its releases: how its value is read, its default and its names, by the generated tables.
-
-    `alias` is the name that the documentation uses; the Python name is accepted as well.
-    """
+    """A field of a model through its releases, by the generated tables; `alias` is the documented name, the Python name works as well."""
 
     __slots__ = ("alias", "model", "name", "rows", "section")
 

@@ -33,9 +33,7 @@ def inline_json(value: object, config: LlamaFactoryConfig) -> None:
 
 
 def checkpoint(value: Operand, config: LlamaFactoryConfig) -> None:
-    """Use the folder of a checkpoint as transformers 5.6.0 trainer.py:1416 does; hparams/parser.py:477-480 removes it for some reward
-    models.
-    """
+    """Use a checkpoint's folder as transformers 5.6.0 trainer.py:1416; hparams/parser.py:477-480 removes it for some reward models."""
     dropped = config.stage in ("rm", "ppo") and config.method in ("full", "freeze")
     if value is not None and not isinstance(value, bool) and not dropped:
         fspath(value)

@@ -65,7 +65,6 @@ def samples(config: LlamaFactoryConfig) -> Samples | None:
 
 
 def of_data_set(config: LlamaFactoryConfig, folder: str, name: str, described: ConfigValue) -> Samples | None:
-    """The samples of one data set; None if it is not a local file."""
     table: ConfigTable = described if isinstance(described, dict) else {}
     file = table.get("file_name")
     if any(key in table for key in ELSEWHERE) or not isinstance(file, str):

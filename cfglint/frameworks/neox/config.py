@@ -145,10 +145,7 @@ def switched_on(section: object) -> bool:
 
 
 def expand(pattern: Operand, layers: Operand) -> Attention:
-    """The expansion of an attention pattern; raises the exception of the framework's own expansion.
-
-    Source: gpt-neox 2026-05 megatron/utils.py:329-353.
-    """
+    """The expansion of an attention pattern; raises the framework's own exception (gpt-neox 2026-05 megatron/utils.py:329-353)."""
     if all(isinstance(item, str) for item in pattern):
         return Attention(list(dict.fromkeys(pattern)), len(pattern))
     kinds: list[Operand] = []

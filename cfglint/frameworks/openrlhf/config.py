@@ -86,7 +86,6 @@ class OpenRlhfConfig(OptionsConfig):
         return value if type(value) is int else None
 
     def is_on(self, role: str) -> bool | None:
-        """Whether a switch is on; None if that is unknown."""
         value = self.value(self.key(role))
         return None if isinstance(value, Unknown) else bool(value)
 

@@ -78,7 +78,6 @@ def program_of(line: LaunchLine | None) -> str:
 
 @functools.cache
 def options(program: str, release: Version) -> dict[str, Option]:
-    """The arguments of a program in a release; empty if the release does not have it."""
     return {name: option(row) for name, row in HISTORY.fields(program, release).items()}
 
 
@@ -111,9 +110,7 @@ def other_name(name: str, program: str, known: Mapping[str, Option]) -> str:
 
 
 def fitting(facts: LaunchFacts) -> str:
-    """The newest release, of those that the project allows, whose program has the most arguments of a line; empty if it is the one that is
-    asked anyway.
-    """
+    """The newest allowed release whose program has the most arguments of a line; empty if it is the one that is asked anyway."""
     command, specs = facts.launch.command, facts.bounds.get(PACKAGE, ())
     program, releases = program_of(facts.launch.line), modelled_releases(PACKAGE)
     best, fewest = "", len(command.words) + 1 if command is not None else 0

@@ -148,7 +148,6 @@ def is_of_kind(label: str, index: int, config: ConfigTable) -> bool:
 
 
 def has_experts(index: int, config: ConfigTable) -> bool | None:
-    """Whether a layer is one of experts; None if the config does not say."""
     listed = config.get("mlp_layer_types")
     if isinstance(listed, list) and index < len(listed):
         return bool(listed[index] == SPARSE)

@@ -72,7 +72,6 @@ class History:
         return {section: self.fields(section, release) for section in self.sections if self.has_section(section, release)}
 
     def fields(self, section: str, release: Version) -> Fields:
-        """The fields of a section in a release with their rows; empty for a section that the release does not have."""
         if (section, release) not in self._at:
             if release in self._learned:
                 fields = self._learned[release].get(section, {})
@@ -103,7 +102,6 @@ class History:
         return self._by_name[section]
 
     def sections_with(self, name: str) -> list[str]:
-        """The sections that have a field of this name in any release."""
         if name not in self._having:
             self._having[name] = [section for section in self.sections if name in self.names(section)]
         return self._having[name]

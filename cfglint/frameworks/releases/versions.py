@@ -17,7 +17,6 @@ _versions: dict[str, Version] = {}
 
 
 def is_version(text: str) -> bool:
-    """Whether a string may be the version of a release."""
     if not text or text[0] not in DIGITS or len(text) > LONGEST_VERSION or not text.isascii():
         return False
     return all(char.isalnum() or char in VERSION_SIGNS for char in text)

@@ -415,12 +415,10 @@ def member(item: Code, enum: str, members: Code, mark: str | None, run: State) -
 
 
 def named_member(item: Code, enum: str, members: Code, run: State) -> Any:
-    """The value of the member of an Enum that a name is."""
     return applied(lambda name, pairs: entry(dict(pairs), name), (item, members), run)
 
 
 def fails(parts: Sequence[Code], kinds: Sequence[str], run: State) -> Any:
-    """Whether expressions fail with one of some exceptions."""
     try:
         doubt = unknown(*(part(run) for part in parts))
         return False if doubt is None else doubt

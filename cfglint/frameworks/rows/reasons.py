@@ -155,7 +155,6 @@ class Condition:
             yield Cause(path, IS if positive else IS_NOT, values)
 
     def _deciding(self, parts: Sequence[Any], wanted: bool) -> Any:
-        """The first part that is as true as wanted."""
         for part in parts:
             try:
                 truth = self.run.truth(part)
@@ -230,7 +229,6 @@ class Condition:
         return None if index is None else (*(section or ()), str(index))
 
     def paths(self, expression: Any, depth: int = 0) -> Iterator[Path]:
-        """The paths of all keys that an expression reads."""
         if isinstance(expression, list) and depth < DEEPEST:
             path = self.path(expression)
             if path:
@@ -406,9 +404,7 @@ class Explanation:
         return listed([f"`{reason.key}: {choices[0]}`", *(f"`{choice}`" for choice in choices[1:])])
 
     def remedies(self, values: Mapping[str, Any], lifts: Callable[[ConfigTable, str], bool]) -> list[Remedy | str | Removal]:
-        """Changes of one key of some values that lift the refusal, as `lifts` tells of the changed values and the key; at most one for a
-        key.
-        """
+        """Changes of one key of some values, at most one a key, that lift the refusal, as `lifts` tells of changed values and key."""
         found: dict[str, Remedy | str | Removal] = {}
         held = [cause for cause in self.reasons if cause.fulfilled or cause.how in (OTHER, BELOW)]
         missing = [cause for cause in self.missing if cause in self.named or len(held) < 2]

@@ -179,7 +179,6 @@ class Check:
         self.varying.update(plan.changed(defaults))
 
     def run(self, written: Mapping[str, Any]) -> tuple[Evaluation, list[Raised]]:
-        """The evaluation for values of a file, and what raises."""
         filled = {name: copied(value) if isinstance(value, (dict, list)) else value for name, value in self.defaults.items()}
         evaluation, found = Evaluation({**filled, **written}, self.facts, self.enums), list[Raised]()
         rows = self.plan.relevant(evaluation, self.varying | written.keys())

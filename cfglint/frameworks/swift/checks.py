@@ -339,7 +339,6 @@ def words_of(config: CommandConfig) -> Words:
 
 
 def worded(found: Iterable[Refusal]) -> Iterator[Refusal]:
-    """Refusals by checks, in words of a command line."""
     for refusal in found:
         if refusal.kind != FAILURE and refusal.paths:  # else it follows from a value that is refused
             steps = [re.sub(r"`([a-z]\w*)`", r"`--\1`", step) if isinstance(step, str) else step for step in refusal.help]

@@ -115,7 +115,6 @@ class SwiftConfig(CommandConfig, TrainerConfig):
 
     @property
     def streams(self) -> bool:
-        """Whether the data is streamed, which has no length."""
         return bool(self.own("streaming"))
 
     @property

@@ -77,7 +77,6 @@ def files_of_split(folder: str, split: str) -> list[str]:
 
 
 def local(config: Config, name: ConfigValue) -> str | None:
-    """The file or folder of the project that a value names; None if it names none."""
     return found(name, config.documents[0].path) if isinstance(name, str) and name else None
 
 

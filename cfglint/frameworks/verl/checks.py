@@ -127,7 +127,6 @@ def plan(release: Version, parts: frozenset[str], targets: frozenset[tuple[str, 
 
 
 def dotted(section: Any) -> str:
-    """The dotted key of a section in a row."""
     return f"{dotted(section[1])}.{section[2]}" if section[0] == "attr" else str(section[1])
 
 
@@ -334,10 +333,7 @@ def too_few(sizes: Sizes) -> str:
 
 
 def megatron_workers(tree: ComposedConfig, sizes: Sizes) -> Iterator[Refusal]:
-    """The sizes that Megatron-LM itself refuses.
-
-    Source: megatron-core 0.12.1 core/parallel_state.py:630-702 (initialize_model_parallel).
-    """
+    """The sizes that Megatron-LM itself refuses (megatron-core 0.12.1 core/parallel_state.py:630-702, initialize_model_parallel)."""
     if not sizes.is_megatron:
         return
 

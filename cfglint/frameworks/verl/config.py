@@ -73,7 +73,6 @@ class OwnCopy:
 
     @property
     def release(self) -> Version | None:
-        """The release that its version file names; None without one."""
         text = (self._read(os.path.join(self.folder, "version/version")) or "").strip()
         return parse_version(text) if is_version(text) and "." in text else None
 
@@ -115,7 +114,6 @@ class RefusedWord(Record):
 
     @property
     def has_several(self) -> bool:
-        """Whether it is an override with several values."""
         return self.override is not None and isinstance(self.override.value, Sweep)
 
 
@@ -238,7 +236,6 @@ class VerlConfig(Config):
         return Size(per_node, nodes) if per_node is not None and nodes is not None else None
 
     def is_own_value(self, key: str) -> bool:
-        """Whether a key has a value of its own, and does not follow another one."""
         value = self.get(*key.split("."))
         return value is not None and not (isinstance(value, str) and "${" in value)
 

@@ -156,7 +156,6 @@ class Finder(Record):
         raise UnknownFolder(path)
 
     def entry(self, text: str) -> Repository:
-        """The folder of an entry of `hydra.searchpath`."""
         if text.startswith(PACKAGE):
             if text.removeprefix(PACKAGE).strip("/") != "verl.trainer.config":
                 raise UnknownFolder(text)

@@ -206,10 +206,7 @@ def quotient(number: int | None, divisor: int | None) -> int | None:
 
 
 def uses_critic(tree: ComposedConfig) -> bool | None:
-    """Whether the run trains a critic; None if it is unknown.
-
-    Source: verl 0.9.1 trainer/ppo/utils.py (need_critic), 0.3.0 trainer/ppo/ray_trainer.py:283-291.
-    """
+    """Whether the run trains a critic, None if unknown (0.9.1 trainer/ppo/utils.py: need_critic, 0.3.0 trainer/ppo/ray_trainer.py:283)."""
     if tree.since(0, 6) and tree.value("critic.enable") is not None:
         return tree.is_true("critic.enable")
     estimator = tree.value("algorithm.adv_estimator")

@@ -32,8 +32,6 @@ class Signal(Exception):
 
 
 class Return(Signal):
-    """A `return`, with its value."""
-
     def __init__(self, value: Value) -> None:
         self.value = value
 

@@ -85,7 +85,6 @@ class MadeCall(Record):
 
     @property
     def engine_config(self) -> Value | None:
-        """The config that a call of `deepspeed.initialize` is given."""
         given = (self.arguments[name][1] for name in ("config", "config_params") if name in self.arguments)
         return next((value for value in given if value.data is not None), None)
 

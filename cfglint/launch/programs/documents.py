@@ -131,9 +131,7 @@ def place_elsewhere(call: CallDocument, name: str, is_keyword: bool, value: Valu
 
 
 def places_of_sources(call: CallDocument, value: Value) -> list[Written]:
-    """The places of the integers that a computed number comes from, each once, under the names that they are assigned to; none if there
-    are too many to be edited by turns.
-    """
+    """The places of the integers that a computed number comes from, by their assigned names; none if too many to edit by turns."""
     integers: list[Value] = []
     seen: set[int] = set()
     left = [*reversed(value.sources)]

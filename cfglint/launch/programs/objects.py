@@ -458,8 +458,6 @@ class Filling(Record):
 
 
 class ModuleObject(Record):
-    """A module of the project."""
-
     frame: Frame
 
 

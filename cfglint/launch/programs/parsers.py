@@ -171,10 +171,7 @@ def changes_words(module: ProgramModule) -> bool:
 
 
 def result_names(construction: Construction, count: int) -> list[str]:
-    """The names that the parsed classes are assigned to, in order; empty if the result is not unpacked.
-
-    `a, b = parse()`, `(a,) = parse()`, `a = parse()[0]`.
-    """
+    """The names that the parsed classes are assigned to, in order, or none: `a, b = parse()`, `(a,) = parse()`, `a = parse()[0]`."""
     module = construction.scope.module
     for _, call in construction.uses():
         parent = module.parent(call) if call is not None else None

@@ -100,17 +100,12 @@ class BuiltCall:
 
 
 class EngineConfig(BuiltCall):
-    """A call of `deepspeed.initialize` whose config is a mapping: `node` is that expression.
-
-    Source: deepspeed 0.19.8 deepspeed/__init__.py (initialize: `config`, else `config_params`).
-    """
+    """A call of `deepspeed.initialize` with a mapping, `node` (0.19.8 deepspeed/__init__.py: `config`, else `config_params`)."""
 
     kind = ENGINE
 
 
 class AcceleratorCall(BuiltCall):
-    """A call of `Accelerator`, in a program with a training loop of its own."""
-
     kind = LAUNCH
     package = LAUNCHER
 
@@ -130,9 +125,7 @@ def inside(node: ast.AST, is_main: bool) -> Iterator[ast.AST]:
 
 
 def called(scopes: list[Scope], entry: str = "") -> set[Scope]:
-    """The scopes that run: the top levels, the `entry`, and the functions that they call, or pass to a function that runs them in
-    processes.
-    """
+    """The scopes that run: the top levels, the `entry`, the functions that these call, or pass to one that runs them in processes."""
     by_name: dict[str, list[Scope]] = {}
     for scope in scopes:
         by_name.setdefault(getattr(scope.node, "name", ""), []).append(scope)

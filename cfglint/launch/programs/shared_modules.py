@@ -62,8 +62,6 @@ class SharedModule(Record):
 
 
 class SharedModules:
-    """The evaluated modules, by the modules."""
-
     def __init__(self) -> None:
         self._known: dict[ProgramModule, list[SharedModule]] = {}
         self._size = 0  # characters of these modules

@@ -96,7 +96,6 @@ def of_environment(text: str, file: str, packages: Collection[str]) -> Iterator[
 
 
 def of_script(text: str, file: str, packages: Collection[str]) -> Iterator[Stated]:
-    """What the commands of a script or Dockerfile state."""
     yield from of_commands(text, file, packages)
     yield from of_clones(text, file, packages)
 
@@ -167,9 +166,7 @@ class Clone(Record):
 
 
 def of_clones(text: str, file: str, packages: Collection[str]) -> Iterator[Stated]:
-    """What the clones in a text state that are installed, or at a certain commit, branch or tag:
-    `git clone ...; cd trl; git checkout v0.17.0; pip install .`.
-    """
+    """What installed clones, or those at a ref, state: `git clone ...; cd trl; git checkout v0.17.0; pip install .`."""
     clones: list[Clone] = []
     last: Clone | None = None
     for line in joined(text).splitlines()[:MOST_LINES] if "git clone " in text else ():

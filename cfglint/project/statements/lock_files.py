@@ -22,7 +22,6 @@ def of_lock(text: str, file: str, packages: Collection[str]) -> Iterator[Stated]
 
 
 def sections(text: str, name: str, file: str) -> Iterator[Statement]:
-    """What the sections of one package state."""
     mark = f'\nname = "{name}"'
     start = text.find(mark)
     while start >= 0:
@@ -69,7 +68,6 @@ def tag_or_commit(tag: str, commit: str) -> str:
 
 
 def of_pipfile_lock(text: str, file: str, packages: Collection[str]) -> Iterator[Stated]:
-    """What a Pipfile.lock states about the default packages."""
     try:
         content = json.loads(text)
     except (ValueError, RecursionError):

@@ -108,7 +108,6 @@ def stated(text: str, file: str, packages: Collection[str], optional: bool = Fal
 
 
 def stated_by(requirements: Iterable[str], file: str, packages: Collection[str], optional: bool = False) -> Iterator[Stated]:
-    """What some requirements state about the packages."""
     yield from filter(None, (stated(requirement, file, packages, optional) for requirement in requirements))
 
 

@@ -27,9 +27,7 @@ def parsed(text: str, file: str) -> ConfigTable:
 
 
 def of_pyproject(text: str, file: str, packages: Collection[str]) -> Iterator[Stated]:
-    """What a pyproject.toml states: its dependencies, then those of the extras and groups that are not for tests, documentation or
-    development.
-    """
+    """What a pyproject.toml states: dependencies, then extras and groups that are not for tests, documentation or development."""
     table = parsed(text, file)
     sources = within(table, "tool", "uv", "sources")
     uv = within(table, "tool", "uv")

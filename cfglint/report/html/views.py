@@ -120,7 +120,6 @@ class Numbers(Record):
 
     @property
     def product(self) -> int | None:
-        """The product of the factors; None if one is unknown."""
         values = [term.value for term in self.terms]
         return None if None in values else prod(value for value in values if value is not None)
 
@@ -194,8 +193,6 @@ SHAPES = {YES: "yes", NO: "error", UNKNOWN: "unknown"}
 
 
 class RunView(Record):
-    """A run with its anchor."""
-
     anchor: str
     files: list[str]
     framework: str
@@ -372,5 +369,4 @@ class ChangeView(Record):
 
     @property
     def runs(self) -> int:
-        """The number of runs that changed in this way."""
         return 1 + len(self.others)

@@ -49,7 +49,6 @@ def code_of(text: str) -> str | None:
 
 
 def read_notebook(text: str) -> Notebook | None:
-    """The code of a notebook with its places; None if it is not one."""
     cells = cells_in(text)
     if cells is None:
         return None

@@ -10,5 +10,4 @@ MARKDOWN = (".md", ".markdown", ".mdx")  # files whose commands show how a scrip
 
 
 def is_markdown(path: str) -> bool:
-    """Whether a file is Markdown, by its name."""
     return path.lower().endswith(MARKDOWN)

@@ -68,10 +68,7 @@ def closing_quote(text: str, at: int, end: int) -> int:
 
 
 def expanded(text: str, start: int, end: int, budget: Budget, depth: int = 0) -> list[list[Segment]]:
-    """The words of a span after brace expansion; the span alone without braces.
-
-    Quotes, `$(...)` and `${...}` are skipped, as bash does (GNU Bash manual, 3.5.1).
-    """
+    """The words of a span after brace expansion, else itself; quotes, `$(...)`, `${...}` are skipped (GNU Bash manual, 3.5.1)."""
     at = start
     while at < end and depth < DEEPEST:
         if text[at] == "{":

@@ -143,7 +143,6 @@ class Execution:
         self.followed = [script_name]  # the chain of scripts that called one another
 
     def follow(self, script: Script) -> list[StartedCall]:
-        """The commands that a script would start."""
         try:
             with suppress(EarlyEnd):
                 self.run(script)
@@ -255,9 +254,7 @@ class Execution:
             self.conditional -= is_conditional
 
     def perhaps(self, action: Callable[..., Truth], *arguments: object) -> Truth:
-        """Run an action that may or may not happen; values that differ afterwards are unknown. A branch that ends the script is left
-        out.
-        """
+        """Run an action that may not happen; values that then differ are unknown. A branch that ends the script is left out."""
         end: EarlyEnd | None = None
         with self.branch():
             try:

@@ -126,8 +126,6 @@ def single(char: str) -> Node:
 
 
 class PatternParser(Record):
-    """Parses a pattern into nodes."""
-
     pattern: str
     at: int = 0
 

@@ -32,7 +32,6 @@ ALL_OF_CALLER = parameter("$@")
 
 
 def computed(expression: str) -> Reason:
-    """An expansion that is not understood."""
     return Reason("program", f"`{expression}`")
 
 

@@ -360,7 +360,6 @@ class Parser:
             raise self.refused()
 
     def redirection(self) -> bool:
-        """Read a redirection, if there is one."""
         if self.is_word:
             behind = self.text[self.end : self.end + 2]
             if not behind.startswith(("<", ">")) or behind.endswith("(") or not DESCRIPTOR(self.token):

@@ -111,10 +111,7 @@ def unknown(config: DeepSpeedConfig, name: str, setting: Setting, fault: Invalid
 
 
 def nearest(config: DeepSpeedConfig, setting: Setting) -> tuple[str, Fix | None]:
-    """The suggestion of a known key, and the fix that renames the key, or moves it to the section that it belongs to.
-
-    Known are the keys of the schema that the release has, else those that the section had then.
-    """
+    """The suggestion of a known key, of the schema in this release or else the section's, and the fix that renames or moves the key."""
     from cfglint.frameworks.validation.schema import load
     from cfglint.source.similar_keys import near, spelled
 
@@ -220,7 +217,6 @@ UNPACKED = ("zero_optimization", "fp16", "comms_logger", "hybrid_engine", "weigh
 
 
 def faults(config: DeepSpeedConfig, kind: str) -> Iterator[Finding]:
-    """The findings for the faults of one kind in all strict sections."""
     tunes = bool(config.get("autotuning", "enabled"))  # the autotuner, which starts its own runs, takes a list for the values to try
     for name in given_sections(config):
         for fault in config.section(name).faults:

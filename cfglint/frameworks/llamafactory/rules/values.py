@@ -57,7 +57,6 @@ def unknown_template(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
 
 def nearest_template(name: str, release: Version) -> str | None:
-    """The template of a release that a misspelt name resembles."""
     from cfglint.source.similar_keys import names_of, near
 
     ranked = sorted(
