@@ -88,6 +88,14 @@ def no_width():
 
 
 @pytest.fixture(scope="session", autouse=True)
+def nowhere(tmp_path_factory):
+    """Tests run in an empty folder: in the checkout each run would be searched for the releases that its files state."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path_factory.mktemp("nowhere"))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def bytecode(tmp_path_factory):
     """Processes that tests start share what they compile, even where Python may not write it beside the sources."""
     if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
@@ -188,6 +196,14 @@ def said(command: str) -> str:
 def root():
     """The checkout."""
     return ROOT
+
+
+@pytest.fixture(scope="session")
+def example_project(tmp_path_factory):
+    """A project whose only folder is `examples`, to be read: in the checkout all of these tests are searched for who starts them."""
+    folder = tmp_path_factory.mktemp("project")
+    shutil.copytree(ROOT / "examples", folder / "examples")
+    return folder
 
 
 @pytest.fixture(scope="session")

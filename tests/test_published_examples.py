@@ -12,9 +12,9 @@ OLD, NEW = ">=4.30,<4.52.0", ">=4.52.0"
 
 
 @pytest.fixture
-def tell(root, monkeypatch, capsys):
+def tell(example_project, monkeypatch, capsys):
     """Run a command in examples/ and take its JSON."""
-    monkeypatch.chdir(root / "examples")
+    monkeypatch.chdir(example_project / "examples")
 
     def run(*arguments):
         main([*arguments, "--format", "json"])
@@ -103,6 +103,6 @@ def test_nine_processes_over_two_machines(tell):
     assert (told["gpus"], told["resolved"]["global_batch"]) == (8, 256)
 
 
-def test_published_configs_have_no_errors(root, monkeypatch, capsys):
-    monkeypatch.chdir(root / "examples")
+def test_published_configs_have_no_errors(example_project, monkeypatch, capsys):
+    monkeypatch.chdir(example_project / "examples")
     assert main(["check", "published", "--gpus", "64"]) == 0, capsys.readouterr().out

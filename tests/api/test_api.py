@@ -199,9 +199,9 @@ def test_a_plan_takes_one_count_or_several(file, gpus):
         cfglint.plan(file, gpus=gpus, global_batch=256)
 
 
-def test_the_page_of_the_library_is_true(root, monkeypatch):
-    """Its examples are one session, run from the checkout."""
-    monkeypatch.chdir(root)
+def test_the_page_of_the_library_is_true(root, example_project, monkeypatch):
+    """Its examples are one session, run beside `examples`."""
+    monkeypatch.chdir(example_project)
     page = (root / "docs" / "library.md").read_text(encoding="utf-8")
     session = "\n".join(block.partition("```")[0] for block in page.split("```pycon\n")[1:])
     printed: list[str] = []

@@ -66,8 +66,8 @@ def test_the_price_of_the_hours(folder, capsys):
     assert "cost" not in planned(capsys, *arguments)[1]["plans"][0]
 
 
-def test_hours_from_tokens(tmp_path, monkeypatch, capsys, root):
-    config = str(root / "examples" / "good" / "neox-125M.yml")
+def test_hours_from_tokens(capsys, example_project):
+    config = str(example_project / "examples" / "good" / "neox-125M.yml")
     assert main(["plan", config, "--gpus", "8", "--from-gpus", "8", "--tokens-per-second", "1000000", "--format", "json"]) == 0
     (plan,) = json.loads(capsys.readouterr().out)["plans"]
     assert plan["hours"] == pytest.approx(143000 * 128 * 2048 / 1_000_000 / 3600)
@@ -93,8 +93,8 @@ def test_without_the_measured_gpu_count_there_are_no_hours(folder, capsys):
     assert "Hours: 2.1 seconds per step measured on these GPUs." in capsys.readouterr().out
 
 
-def test_a_throughput_grows_with_the_gpus(root, capsys):
-    config = str(root / "examples" / "good" / "neox-125M.yml")
+def test_a_throughput_grows_with_the_gpus(example_project, capsys):
+    config = str(example_project / "examples" / "good" / "neox-125M.yml")
     main(["plan", config, "--gpus", "8,16", "--from-gpus", "8", "--tokens-per-second", "1000000", "--format", "json"])
     hours = [each["hours"] for each in json.loads(capsys.readouterr().out)["plans"]]
     assert hours[1] == pytest.approx(hours[0] / 2)

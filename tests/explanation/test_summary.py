@@ -184,8 +184,8 @@ def test_plain_values_have_place_and_reason(account):
     assert (samples["value"], samples["needs"]) == (None, "--num-examples N")
 
 
-def test_every_good_example_is_told_without_a_fault(root):
-    paths = sorted(path for path in (root / "examples" / "good").rglob("*") if path.suffix in (".yaml", ".yml", ".json"))
+def test_every_good_example_is_told_without_a_fault(example_project):
+    paths = sorted(path for path in (example_project / "examples" / "good").rglob("*") if path.suffix in (".yaml", ".yml", ".json"))
     for run in Discovery(LaunchFacts(gpus=8, num_examples=10_000)).runs([str(path) for path in paths]):
         told = RunSummary(run)
         assert told.items, run.documents[0].path

@@ -169,11 +169,13 @@ def test_the_command_for_a_trl_file_starts_it(facts, expected):
         ("verl", {"gpus": 16, "global_batch": 100, "lora": True}, (1, 25, 16, 100)),
     ],
 )
-def test_the_command_for_a_file_of_arguments_starts_it(kind, facts, numbers):
+def test_the_command_for_a_file_of_arguments_starts_it(kind, facts, numbers, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     made = generate(kind, JobSpec(**facts))
     [line] = [note.removeprefix("start it with: ") for note in made.notes if note.startswith("start it with")]
-    source = FileSource({"run.sh": line + "\n", made.files[0].name: made.files[0].text})
-    run = Discovery(LaunchFacts(gpus=facts["gpus"]), source=source).together(["run.sh"])[0]
+    for name, text in {"run.sh": line + "\n", made.files[0].name: made.files[0].text}.items():
+        (tmp_path / name).write_text(text)
+    run = Discovery(LaunchFacts(gpus=facts["gpus"])).together(["run.sh"])[0]
     assert run.verdict == "accept"
     assert tuple(run.resolved[name] for name in ("micro_batch", "accumulation", "data_parallel", "global_batch")) == numbers
 

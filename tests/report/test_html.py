@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from html.parser import HTMLParser
 
 import pytest
@@ -77,9 +76,9 @@ def sound(text):
 
 
 @pytest.fixture
-def printed(root, tmp_path_factory, monkeypatch, capsys):
-    """Run a command in a copy of the checkout's examples, beside no test that mentions the files: its page."""
-    monkeypatch.chdir(shutil.copytree(root / "examples", tmp_path_factory.mktemp("copy") / "examples"))
+def printed(example_project, monkeypatch, capsys):
+    """Run a command in the examples: its page."""
+    monkeypatch.chdir(example_project / "examples")
 
     def run(*arguments):
         main([*arguments, "--format", "html"])
@@ -183,8 +182,8 @@ class TestCheck:
         assert "25 of 50 runs would not start" in sound(text).says
         assert len(text.encode()) < 300_000
 
-    def test_a_page_beside_other_formats(self, root, tmp_path, monkeypatch, capsys):
-        monkeypatch.chdir(root / "examples")
+    def test_a_page_beside_other_formats(self, example_project, tmp_path, monkeypatch, capsys):
+        monkeypatch.chdir(example_project / "examples")
         main(["check", "bad/batch-mismatch.json", "--format", "json", "--format", "html", "--output", str(tmp_path / "page.html")])
         assert json.loads(capsys.readouterr().out)["runs"]
         sound((tmp_path / "page.html").read_text(encoding="utf-8"))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 
 import pytest
 
@@ -110,8 +109,8 @@ def content(page):
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_accounts(name, root, printed, monkeypatch, is_recorded):
-    monkeypatch.chdir(root)
+def test_accounts(name, example_project, printed, monkeypatch, is_recorded):
+    monkeypatch.chdir(example_project)
     arguments = ("explain", "--all", *FILES[name], *FACTS)
     is_recorded(name, f"{printed(*arguments)}\n{content(printed(*arguments, '--format', 'html'))}")
 
@@ -128,16 +127,15 @@ def test_schedulers(printed, tmp_path, monkeypatch, is_recorded):
 
 
 @pytest.mark.parametrize("name", ["deepspeed.json", "trainer.yaml", "neox-125M.yml"])
-def test_plans(name, root, printed, monkeypatch, is_recorded):
-    monkeypatch.chdir(root)
+def test_plans(name, example_project, printed, monkeypatch, is_recorded):
+    monkeypatch.chdir(example_project)
     arguments = ("plan", f"examples/good/{name}", "--from-gpus", "8", "--gpus", "4,6,8,48", *FACTS, "--time-per-step", "2.5")
     is_recorded(f"plan-{name}", f"{printed(*arguments)}\n{content(printed(*arguments, '--format', 'html'))}")
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_reports(form, root, tmp_path, printed, monkeypatch, is_recorded):
-    shutil.copytree(root / "examples", tmp_path / "examples")  # a project without these tests, which mention the files
-    monkeypatch.chdir(tmp_path)
+def test_reports(form, example_project, printed, monkeypatch, is_recorded):
+    monkeypatch.chdir(example_project)
     monkeypatch.setenv("COLUMNS", "100")
     files = ("batch-mismatch.json", "scheduler-without-optimizer.json")
     text = printed("check", "--gpus", "8", "--format", form, *(f"examples/bad/{name}" for name in files))
