@@ -60,8 +60,11 @@ def global_batch(old: Side, new: Side) -> Iterator[Consequence]:
     elif before is not None and after is None:
         yield Consequence("global_batch", f"global batch is no longer known, before {before:,}", before, after, factor)
     elif before is None and shares[0] and shares[1] and shares[0] != shares[1]:
-        how = ratio(shares[0], shares[1])
-        text = f"global batch {how} on any number of GPUs: {shares[0]:,} -> {shares[1]:,} samples per GPU and step{terms}"
+        how, replicas = ratio(shares[0], shares[1]), (gpus_per_replica(old), gpus_per_replica(new))
+        samples = " -> ".join(f"{share * gpus:,.0f}" for share, gpus in zip(shares, replicas, strict=True) if share)
+        unit = "GPU" if replicas == (1, 1) else "data-parallel replica"
+        sizes = "" if replicas[0] == replicas[1] else f", on {replicas[0]} -> {replicas[1]} GPUs each"
+        text = f"global batch {how} on any number of GPUs: {samples} samples per {unit} and step{sizes}{terms}"
         yield Consequence("global_batch", text, factor=quotient(shares[1], shares[0]), known=False)
     elif before is None and None in shares:
         yield from part_of_batch(old, new)
@@ -100,10 +103,15 @@ def launcher_accumulation(side: Side) -> int | None:
     return next((value for value in values if type(value) is int and value > 0), None)
 
 
-def per_gpu(side: Side) -> int | None:
-    """The samples that one GPU contributes to a step."""
+def per_gpu(side: Side) -> float | None:
+    """The samples of a step, for each GPU."""
     micro, accumulation = side.number("micro_batch"), side.number("accumulation")
-    return micro * accumulation if micro and accumulation else None
+    return micro * accumulation / gpus_per_replica(side) if micro and accumulation else None
+
+
+def gpus_per_replica(side: Side) -> int:
+    """The GPUs that process the same samples."""
+    return side.run.batch.gpus_per_replica if side.run.batch is not None else 1
 
 
 def growth(old: Side, new: Side) -> float | None:

@@ -72,6 +72,16 @@ def test_weights_loaded_in_half_precision_are_not_fp32(told):
     assert any("fp32" in each for each in told(TRAINER, TRAINER.replace("bf16: true\n", ""), gpus=8))
 
 
+def test_replicas_of_more_gpus_take_fewer_batches(told):
+    # 4 x 8 samples on each GPU -> 8 x 8 on each two: as many on any number of GPUs; 16 x 8: twice as many
+    changed = NEOX.replace("gpu: 4", "gpu: 8") + "model_parallel_size: 2\n"
+    assert not any("global batch" in each for each in told(NEOX, changed) if "unchanged" not in each)
+    assert (
+        "global batch doubled on any number of GPUs: 32 -> 128 samples per data-parallel replica and step, on 1 -> 2 GPUs each: "
+        "4 x 8 -> 16 x 8 (micro batch x accumulation)" in told(NEOX, changed.replace("gpu: 8", "gpu: 16"))
+    )
+
+
 def test_halved_accumulation(told):
     # 128770 samples / (4 x 8) = 4025 batches a GPU (rounded up); / 8 = 504 steps, x 3 = 1512; / 4 = 1007, x 3 = 3021
     assert told(TRAINER, TRAINER.replace("steps: 8", "steps: 4"), gpus=8, num_examples=128770) == [
