@@ -75,10 +75,10 @@ def test_weights_loaded_in_half_precision_are_not_fp32(told):
 def test_replicas_of_more_gpus_take_fewer_batches(told):
     # 4 x 8 samples on each GPU -> 8 x 8 on each two: as many on any number of GPUs; 16 x 8: twice as many
     changed = NEOX.replace("gpu: 4", "gpu: 8") + "model_parallel_size: 2\n"
-    assert not any("global batch" in each for each in told(NEOX, changed) if "unchanged" not in each)
+    assert not any("global batch" in each for each in told(NEOX, changed, kind="neox") if "unchanged" not in each)
     assert (
         "global batch doubled on any number of GPUs: 32 -> 128 samples per data-parallel replica and step, on 1 -> 2 GPUs each: "
-        "4 x 8 -> 16 x 8 (micro batch x accumulation)" in told(NEOX, changed.replace("gpu: 8", "gpu: 16"))
+        "4 x 8 -> 16 x 8 (micro batch x accumulation)" in told(NEOX, changed.replace("gpu: 8", "gpu: 16"), kind="neox")
     )
 
 

@@ -44,7 +44,7 @@ from cfglint.launch.programs.objects import (
 )
 from cfglint.launch.programs.own_loops import own_loop
 from cfglint.launch.programs.parsers import constructions, unread_at, unread_call
-from cfglint.launch.programs.reading import SPREADING, Constructor, imports_unsloth
+from cfglint.launch.programs.reading import SPREADING, Constructor, computed_constructor, imports_unsloth
 from cfglint.launch.programs.runs_of_program import Evaluated, evaluation_of, scope_around
 from cfglint.launch.programs.scopes import COMPUTED, AcceleratorCall, EngineConfig, is_caught, literal
 from cfglint.source.annotations import Callable, Iterator, Mapping
@@ -79,6 +79,8 @@ class BuiltArguments:
         call = program.built[which]
         evaluated = evaluation_of(program, context)
         made = evaluated.reached(call)
+        if call.is_computed and made is not None and made.name != call.name:
+            call = computed_constructor(made, call.scope)
         conditional = bool(made.conditions) if made is not None else call.is_conditional
         self.alternative: AlternativeEntry | None = None
         self.kind = call.kind

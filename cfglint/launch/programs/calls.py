@@ -38,7 +38,7 @@ from cfglint.launch.programs.objects import (
     text_of_path,
     unknown,
 )
-from cfglint.launch.programs.scopes import FUNCTIONS, Scope, dotted
+from cfglint.launch.programs.scopes import FUNCTIONS, BuiltCall, Scope, dotted
 from cfglint.launch.programs.shared_modules import SHARED
 from cfglint.launch.programs.training_loops import TrainingLoops
 from cfglint.source.annotations import Any
@@ -122,8 +122,9 @@ class ProgramEvaluation(TrainingLoops):
         has_state = self.conditions or self.importing or self.guards or self.trial or self.active or self.environment.slots
         return super().module_frame(module) if is_known or has_state else SHARED.frame(self, module)
 
-    def alone(self, call: ast.Call, name: str, scope: Scope, budget: Budget) -> MadeCall:
+    def alone(self, built: BuiltCall, budget: Budget) -> MadeCall:
         """A call that the program does not reach, as its function makes it by itself: with unknown parameters, and whatever it raises."""
+        call, name, scope = built.call, built.name, built.scope
         before = self.made, self.trainers, self.engines, self.accelerators, self.stores
         self.made, self.trainers, self.engines, self.accelerators, self.stores = {}, {}, {}, {}, set()
         self.budget, self.conditions, self.active, self.trial = budget, [], [], 0
@@ -144,12 +145,12 @@ class ProgramEvaluation(TrainingLoops):
 
         try:
             self._attempt(lambda: self._enter(scope))
-            if call not in among:
+            if call not in among and not built.is_computed:
                 self._attempt(record_in_function)
         except (Exhausted, RecursionError):
             self.budget, self.active, self.trial = Budget(MOST_OF_KEYWORDS), [], 0
             with contextlib.suppress(Exhausted, RecursionError):  # what is written in it is known all the same
-                self._attempt(lambda: record(Frame(scope.module)))
+                self._attempt(lambda: built.is_computed or record(Frame(scope.module)))
         finally:
             self.made, self.trainers, self.engines, self.accelerators, self.stores = before
         return among.get(call) or MadeCall(name, call, scope.module, (), every=False)

@@ -300,8 +300,6 @@ class Constructor(BuiltCall):
         known = self.known
         own = self.own.own
         call = evaluated.call(self)
-        if call.name != self.name:  # another class that Hydra makes an object of
-            call.every = False
         later = set(self._changed(scopes, evaluated.stores if self.call in evaluated.made else frozenset()))
         later |= {name for name, value in set_later(call).items() if isinstance(plain(value), Unknown)}
         later |= known if any(result.is_open for result in call.used) else set()
@@ -312,6 +310,8 @@ class Constructor(BuiltCall):
             open_fields |= changed_by_unsloth({name: value for name, (_, value) in call.arguments.items()} if call is not None else {})
         exact = self.complete and not is_patched
         not_read = unread_call(self.name, call, program, evaluated.complete)
+        if not_read and self.is_computed and evaluated.reached(self) is None:
+            not_read = (unread_at(ast.unparse(self.call.func), call, "the class that it calls is not known"),)
         if not not_read and self.own.missing:
             not_read = (unread_at(self.name, call, f"`{self.own.missing}` is not in the project"),)
         if not not_read and not every:
@@ -396,7 +396,9 @@ def constructor(scope: Scope, call: ast.Call) -> Iterator[Constructor]:
 
 def computed_constructor(call: MadeCall, scope: Scope) -> Constructor:
     """A call whose class only the evaluation knows, such as `classes["SFTConfig"](...)`."""
-    return Constructor(call.name, read_class(scope.modules, External(f"{PACKAGE_OF_NAMES}.{call.name}")), call.node, scope)
+    made = Constructor(call.name, read_class(scope.modules, External(f"{PACKAGE_OF_NAMES}.{call.name}")), call.node, scope)
+    made.is_computed = True
+    return made
 
 
 def add_trainers(facts: ProgramFacts, named: list[NamedCall]) -> None:

@@ -123,11 +123,11 @@ class Evaluated:
             if self.is_shared:  # what is evaluated further would change the results of the others
                 self._evaluation, self.is_shared = self._repeated(), False
             try:
-                found = self._evaluation.alone(call.call, call.name, call.scope, Budget(STEPS, self._budget))
+                found = self._evaluation.alone(call, Budget(STEPS, self._budget))
             except SharedChanged as changed:
                 SHARED.leave_out(changed.module)
                 self._evaluation = self._repeated()
-                found = self._evaluation.alone(call.call, call.name, call.scope, Budget(STEPS, self._budget))
+                found = self._evaluation.alone(call, Budget(STEPS, self._budget))
             self._alone[call.call] = found
         return found
 

@@ -82,13 +82,15 @@ class Scope:
 class BuiltCall:
     """A call that builds what a run is configured with: `name` is what it calls, `node` the expression that a document stands for.
 
-    `settable` are the attributes of its result that are settings; None if any may be one.
+    `settable` are the attributes of its result that are settings; None if any may be one. `is_computed`: only an evaluation knows the class
+    that it calls, which may be another one under another line.
     """
 
     kind = ""
     package = ""  # whose release decides about the call, if its kind does not
     settable: Collection[str] | None = None
     trainer: str | None = None
+    is_computed = False
 
     def __init__(self, name: str, call: ast.Call, scope: Scope, node: ast.expr | None = None) -> None:
         self.name, self.call, self.scope = name, call, scope

@@ -115,3 +115,31 @@ def test_checks_of_a_trainer_hold_for_programs_that_build_it(launched, base, sev
     program = f"from trl import KTOTrainer\n{OWN_TRAINER.format(base=base)}"
     found = launched(program, "--output_dir out --per_device_train_batch_size 1")[1]
     assert [each for code, _, each in found if code == "TRL054"] == [severity]
+
+
+HYDRA = """\
+import hydra
+from hydra.utils import instantiate
+from trl import SFTTrainer
+
+@hydra.main(config_path="conf", config_name="sft")
+def main(cfg):
+    more = {"seed": 1}
+    SFTTrainer(model="m", args=instantiate(cfg.arguments, **more, _convert_="all")).train()
+
+main()
+"""
+OF_HYDRA = {
+    "conf/sft.yaml": "arguments: {_target_: trl.SFTConfig, output_dir: o, per_device_train_batch_size: 2}\n",
+    "conf/dpo.yaml": "arguments: {_target_: trl.DPOConfig, output_dir: o, per_device_train_batch_size: 4, beta: 0.2}\n",
+    "conf/own.yaml": "arguments: {_target_: trl.experimental.sdpo.SDPOConfig, output_dir: o, per_device_train_batch_size: 4, own: 0.2}\n",
+}
+
+
+@each_case(("config", "batch", "unread"), [("sft", 8, []), ("dpo", 16, []), ("own", None, ["the arguments of `instantiate`"])])
+def test_the_class_that_hydra_makes_is_that_of_the_lines_config(launched, tmp_path, config, batch, unread):
+    (tmp_path / "conf").mkdir(exist_ok=True)
+    run, found = launched(HYDRA, f"--config-name {config}", OF_HYDRA)
+    assert run["resolved"]["global_batch"] == batch
+    assert [each["what"] for each in run["not_read"]] == unread
+    assert [each for each in found if each[2] == "error"] == []

@@ -44,7 +44,7 @@ def test_its_values_are_those_that_its_function_gives_it(code, steps):
 
 def test_what_its_function_hands_on_is_not_known():
     _, call, evaluated = read("def train(**more):\n    TrainingArguments('out', **more)\nregister(train)")
-    made = evaluated._evaluation.alone(call.call, call.name, call.scope, Budget())
+    made = evaluated._evaluation.alone(call, Budget())
     assert not made.every
 
 
@@ -56,5 +56,5 @@ def test_a_function_that_fails_after_a_branch_has_returned_goes_on_with_that_bra
 
 def test_of_a_call_beyond_the_limit_of_steps_only_what_is_written_is_known():
     _, call, evaluated = read("def train():\n    TrainingArguments('out', max_steps=8)\nregister(train)")
-    made = evaluated._evaluation.alone(call.call, call.name, call.scope, Budget(0))
+    made = evaluated._evaluation.alone(call, Budget(0))
     assert {name: value.data for name, (_, value) in made.arguments.items()} == {"output_dir": "out", "max_steps": 8}
