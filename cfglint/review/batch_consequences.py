@@ -115,7 +115,8 @@ def gpus_per_replica(side: Side) -> int:
 
 
 def growth(old: Side, new: Side) -> float | None:
-    before, after = old.number("global_batch"), new.number("global_batch")
+    before: float | None = old.number("global_batch")
+    after: float | None = new.number("global_batch")
     if before is None and after is None and old.run.facts.gpus == new.run.facts.gpus:
         before, after = per_gpu(old), per_gpu(new)
     return quotient(after, before) if before and after and before > 0 and after > 0 else None

@@ -26,6 +26,7 @@ from cfglint.launch.programs.documents import (
     merged,
     place_elsewhere,
     place_of_literal,
+    trains,
 )
 from cfglint.launch.programs.modules import Definition, External, Modules, ProgramModule
 from cfglint.launch.programs.objects import (
@@ -177,6 +178,7 @@ def with_engines(program: ProgramFacts, context: Context) -> ProgramFacts:
         return program
     evaluated = evaluation_of(program, context)
     made = [(engine, evaluated.call(engine)) for engine in program.engines]
+    made = [each for each in made if trains(each[1])] if program.built else made  # not that of an average or a reference
     known = [built_call for built_call, call in made if given_mapping(call) is not None]
     if known:
         return changed(program, built=tuple(known))

@@ -132,6 +132,8 @@ class ProgramEvaluation(TrainingLoops):
         among = self.engines if name == training_loops.ENGINE_CALL else self.accelerators if name == "Accelerator" else self.made
 
         def record(frame: Frame) -> None:
+            if built.is_computed:  # what it calls is not known
+                return
             values, named = self.given(call, frame)
             self.site = call, frame
             self.record(among, name, values, named, call)
@@ -145,12 +147,12 @@ class ProgramEvaluation(TrainingLoops):
 
         try:
             self._attempt(lambda: self._enter(scope))
-            if call not in among and not built.is_computed:
+            if call not in among:
                 self._attempt(record_in_function)
         except (Exhausted, RecursionError):
             self.budget, self.active, self.trial = Budget(MOST_OF_KEYWORDS), [], 0
             with contextlib.suppress(Exhausted, RecursionError):  # what is written in it is known all the same
-                self._attempt(lambda: built.is_computed or record(Frame(scope.module)))
+                self._attempt(lambda: record(Frame(scope.module)))
         finally:
             self.made, self.trainers, self.engines, self.accelerators, self.stores = before
         return among.get(call) or MadeCall(name, call, scope.module, (), every=False)

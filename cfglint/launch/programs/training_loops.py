@@ -60,9 +60,9 @@ COUNTED_BY_PLUGINS = ("gradient_accumulation_steps", "num_steps", "split_batches
 OPTIMIZER_PACKAGES = (
     *("torch.optim.", "bitsandbytes.optim.", "apex.optimizers.", "deepspeed.ops.", "torch_optimizer.", "colossalai.nn.optimizer."),
     *("transformers.optimization.Ada", "transformers.Ada", "lion_pytorch.", "prodigyopt.", "schedulefree.", "dadaptation.", "muon."),
-    "accelerate.utils.DummyOptim",
 )
-SCHEDULE_PACKAGES = ("torch.optim.lr_scheduler.", "deepspeed.runtime.lr_schedules.", "accelerate.utils.DummyScheduler")
+SCHEDULE_PACKAGES = ("torch.optim.lr_scheduler.", "deepspeed.runtime.lr_schedules.")
+OF_ACCELERATE = {**dict.fromkeys(PLUGINS, PLUGIN), "DummyOptim": OPTIMIZER, "DummyScheduler": SCHEDULE}  # in any of its modules
 SCHEDULES = ("transformers.", "diffusers.")  # packages whose functions `get_*` make schedules
 # The parameters that may be given by position, in order.
 RATED = ("params", "lr")
@@ -299,8 +299,8 @@ def kind_of(name: str) -> str:
         return ACCELERATOR
     if name in LOADERS:
         return LOADER
-    if name.startswith("accelerate.") and last in PLUGINS:
-        return PLUGIN
+    if name.startswith("accelerate.") and last in OF_ACCELERATE:
+        return OF_ACCELERATE[last]
     is_function = last == "get_scheduler" or (last.startswith("get_") and "_schedule" in last)
     if name.startswith(SCHEDULE_PACKAGES) or (name.startswith(SCHEDULES) and is_function):
         return SCHEDULE if last[:1].isupper() or last.startswith("get_") else ""

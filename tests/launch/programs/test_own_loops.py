@@ -546,3 +546,42 @@ def test_deepspeed_takes_an_open_micro_batch_from_a_prepared_loader(run, tmp_pat
     model = 'accelerator = Accelerator()\nmodel = transformers.AutoModelForCausalLM.from_pretrained("gpt2")\n'
     found = run(f"import transformers\n{IMPORTS}{model}{prepared}\n", path="run.sh", line=line)
     assert [each["code"] for each in found["diagnostics"]] == codes
+
+
+def test_a_dummy_optimizer_and_schedule_stand_for_those_of_the_deepspeed_config(tmp_path, monkeypatch, capsys):
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tmp_path)
+    engine = {
+        "optimizer": {"type": "AdamW"},
+        "scheduler": {"type": "WarmupDecayLR", "params": {"warmup_max_lr": 1e-4, "total_num_steps": 9}},
+    }
+    (tmp_path / "ds.json").write_text(json.dumps({"zero_optimization": {"stage": 2}, **engine}))
+    (tmp_path / "accelerate.yaml").write_text(FILE + "  deepspeed_config_file: ds.json\n")
+    (tmp_path / "run.sh").write_text("accelerate launch --config_file accelerate.yaml train.py\n")
+    imports = (
+        "from accelerate.utils.deepspeed import DummyOptim, DummyScheduler\nfrom transformers import get_linear_schedule_with_warmup\n"
+    )
+    made = """plugin = accelerator.state.deepspeed_plugin
+optimizer = (torch.optim.SGD if plugin is None else DummyOptim)(model.parameters(), lr=1e-4)
+if plugin is None:
+    schedule = get_linear_schedule_with_warmup(optimizer, 0, 9)
+else:
+    schedule = DummyScheduler(optimizer, total_num_steps=9)
+optimizer, schedule = accelerator.prepare(optimizer, schedule)
+"""
+    (tmp_path / "train.py").write_text(imports + IMPORTS + MADE.format("", 8) + made + LOOP)
+    main(["explain", "run.sh", "--format", "json"])
+    settings = {each["name"]: each["value"] for each in json.loads(capsys.readouterr().out)["settings"]}
+    assert (settings["optimizer"], settings["schedule"]) == ("AdamW", "WarmupDecayLR")
+
+
+def test_an_engine_without_an_optimizer_trains_nothing_beside_an_accelerator(run, tmp_path):
+    """It holds an average of the weights: the batch and the precision are those of the `Accelerator`."""
+    (tmp_path / "average.json").write_text(json.dumps({"zero_optimization": {"stage": 3}, "bf16": {"enabled": False}}))
+    parsed = "import deepspeed, json\nargs = argparse.ArgumentParser()\nargs.add_argument('--average')\nargs = args.parse_args()\n"
+    config = "config = json.load(open(args.average))\nconfig['train_micro_batch_size_per_gpu'] = 1\n"
+    code = IMPORTS + parsed + config + MADE.format("", 8) + "average, _, _, _ = deepspeed.initialize(model=other, config=config)\n"
+    found = run(
+        code + LOOP, path="run.sh", line="accelerate launch --num_processes 4 --mixed_precision bf16 train.py --average average.json"
+    )
+    assert found["sizes"] == [[8, 1, 32]]
