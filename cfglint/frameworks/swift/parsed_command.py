@@ -53,10 +53,10 @@ class CommandConfig(OptionsConfig):
             if line is not None and any(file.role == f"--{CONFIG}" for file in line.files):
                 if is_former:
                     overrides = tuple(override for override in overrides if override.key not in words)
-                else:
-                    words = {CONFIG: [file]}  # no argument of this name: the file is not read
-            elif line is not None and is_former:  # the file is not read either
-                parsed = self.parse_words({}, overrides, shown)
+                else:  # no argument of this name, which is refused; the values are those of the file, however it is given
+                    words = {CONFIG: [file], **words}
+            elif line is not None and is_former:  # it is refused, too
+                parsed = self.parse_words(words, overrides, shown)
                 self.refused += [RefusedWords(LEFT, "", (file,))]
                 return parsed
         return self.parse_words(words, overrides, shown)

@@ -15,7 +15,7 @@ from cfglint.frameworks.releases.versions import dotted
 from cfglint.frameworks.swift import PACKAGE
 from cfglint.frameworks.swift.config import SwiftConfig
 from cfglint.frameworks.swift.fields import FILES, HISTORY, MODELS, TEMPLATES, exists
-from cfglint.frameworks.swift.parsed_command import FILE_WINS, CommandConfig
+from cfglint.frameworks.swift.parsed_command import CONFIG, FILE_WINS, CommandConfig
 from cfglint.source.annotations import Iterator, Sequence
 from cfglint.source.change import REPLACE, Change, Edit
 from cfglint.source.dataclass_fields import declared_below
@@ -56,7 +56,7 @@ SIZE = "NPROC_PER_NODE"
 def unknown_swift_argument(config: CommandConfig) -> Iterator[Finding]:
     if config.own("ignore_args_error"):
         return
-    in_file = "config" if config.own_version < FILE_WINS else ""  # it names a file, which replaces it
+    in_file = CONFIG if config.own_version < FILE_WINS else ""  # it names a file, which replaces it
     for refused in config.refused:
         name = refused.name
         if refused.why != LEFT or name == in_file:
@@ -66,7 +66,11 @@ def unknown_swift_argument(config: CommandConfig) -> Iterator[Finding]:
             continue
         # whether ms-swift itself defines it in any release
         is_own = exists(name) and any(name in HISTORY.names(each) for each in HISTORY.sections if each not in (MODELS, TEMPLATES, FILES))
-        if name:
+        if name == CONFIG:
+            message = f"{config.parser} reads a file of arguments only as its first word, without `--config`"
+            advice, words = f"write `{refused.words[0]}` as the first word", [f"--{CONFIG}", *refused.words]
+            yield Finding(config.words_setting(refused), message, exception=remaining(words), on_key=True, help=advice)
+        elif name:
             yield left_over(config, refused, remaining, is_own, RENAMED.get(name, ""))
         else:
             message = f"ms-swift {dotted(config.own_version)} does not read a file without `--config`"
