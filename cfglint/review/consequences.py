@@ -375,4 +375,5 @@ def of_programs(old: Side, new: Side) -> Iterator[tuple[str, str]]:
 
 def quantity(key: str) -> str:
     """The name of the quantity that an option decides."""
-    return "global_batch" if key in BATCH_KEYS else LENGTHS if key in TOKEN_LENGTHS else EFFECTS.get(key, key)
+    name = key.rpartition(".")[2]
+    return "global_batch" if key in BATCH_KEYS else LENGTHS if name in TOKEN_LENGTHS else EFFECTS.get(name, name)

@@ -70,7 +70,8 @@ WITHOUT_EFFECT = frozenset(
     output_dir run_name logging_dir report_to hub_model_id hub_token hub_strategy push_to_hub hub_private_repo project project_config
     trackio_space_id main_process_port main_process_ip machine_rank rdzv_backend wandb_project wandb_group wandb_team wandb_run_name
     wandb_entity wandb_name wandb_watch wandb_log_model tensorboard_dir log_dir job_name output_path steps_per_print wall_clock_breakdown
-    logging_steps log_interval save checkpoint_dir overwrite_output_dir dump_state $schema tags save_total_limit
+    project_name experiment_name default_local_dir default_hdfs_dir logging_steps log_interval save checkpoint_dir overwrite_output_dir
+    dump_state $schema tags save_total_limit
     """.split()
 )
 

@@ -17,6 +17,7 @@ from cfglint.rules.engine import internal_error
 from cfglint.run.checked import CheckedRun
 from cfglint.source.annotations import Any
 from cfglint.source.change import RENAME
+from cfglint.source.project_files import ROOT
 
 MISSING = "does not exist"
 
@@ -78,7 +79,7 @@ class Side:
                 is_outside = file.outside or file.word.string.startswith(("/", "~"))
                 why = "is outside of the project" if is_outside else MISSING if file.known else "is not found"
                 key = "" if file.role == "positional" else file.role.rpartition(":")[2].lstrip("-")
-                missing.append((file.word.string, file.kind, why if file.word.known else "is not known", key))
+                missing.append((file.word.string.removeprefix(f"{ROOT}/"), file.kind, why if file.word.known else "is not known", key))
         return missing
 
     def number(self, name: str) -> int | None:

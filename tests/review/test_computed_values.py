@@ -36,6 +36,13 @@ def test_an_unknown_number_that_is_computed_from_a_changed_one_may_have_changed(
     assert any(MAY in each and "--gradient_accumulation_steps" in each for each in texts(compared))
 
 
+def test_a_path_that_begins_with_an_unknown_variable_may_have_changed(compare):
+    line = "python -m verl.trainer.main_ppo data.train_files=$D/train.parquet trainer.default_local_dir=$D/out"
+    compared = compare(script("D=$1", line), script("D=$1/new", line))
+    assert [each.what for each in compared.consequences] == ["train_files"]
+    assert "train files may have changed: `data.train_files` is unknown" in texts(compared)[0]
+
+
 def test_an_unknown_number_that_is_computed_from_the_same_ones_stays(compare):
     line = f"torchrun --nproc_per_node 8 {TAIL} --gradient_accumulation_steps $((8 / $N))"
     compared = compare(script("X=1", line), script("X=2", line))

@@ -452,3 +452,8 @@ def test_settings_that_no_number_shows(told):
     said = told(before, after, kind="trl", trainer="dpo")
     assert "`beta` 0.1 -> 0.01: the weight of the reference model in the loss of DPO and GRPO" in said
     assert any(each.startswith("`save_steps` 500 -> 5000") for each in said)
+
+
+def test_epochs_of_verl_are_told_without_the_number_of_prompts(told):
+    line = "python -m verl.trainer.main_ppo data.train_batch_size=512 trainer.n_gpus_per_node=8 trainer.total_epochs={}\n"
+    assert "total steps about 5 times as much: 3 -> 15 epochs" in told({"run.sh": line.format(3)}, {"run.sh": line.format(15)})

@@ -19,6 +19,7 @@ from cfglint.frameworks.summary import EXAMPLES, LAUNCH, LENGTH, PRECISION, RATE
 from cfglint.frameworks.verl.config import VerlConfig
 from cfglint.frameworks.verl.search_path import primary_of
 from cfglint.frameworks.verl.sizes import BATCH, MEGATRON_SIZES, NODES, PER_NODE, product, quotient
+from cfglint.frameworks.verl.summary import add_epochs
 from cfglint.source.annotations import Iterator, Sequence
 from cfglint.source.document import Document
 
@@ -101,6 +102,7 @@ def account(config: VerlConfig) -> Summary:
     if config.origins:
         summary.add(RATE, "learning rate", config.setting("optim.lr"))
         summary.add(PRECISION, "row length", config.setting("data.max_length"))
+    add_epochs(summary, config)
     needs = EXAMPLES if config.facts.num_examples is None else ""
     because = "rows of a rank / rows of a step on it, rounded down twice"
     summary.derive(LENGTH, "steps per epoch", "steps_per_epoch", sizes.steps_per_epoch, because, needs=needs)

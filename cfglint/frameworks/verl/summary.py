@@ -34,6 +34,7 @@ def account(config: VerlConfig) -> Summary:
     if sizes.padding:
         because = "synthetic, without loss, to complete the mini batches"
         summary.derive(BATCH, "padding samples", "padding_samples", sizes.padding, because)
+    add_epochs(summary, config)
     needs = EXAMPLES if config.facts.num_examples is None else ""
     summary.derive(LENGTH, "steps per epoch", "steps_per_epoch", sizes.steps_per_epoch, "prompts / batch, rounded down", needs=needs)
     because = "steps per epoch x trainer.total_epochs"
@@ -52,3 +53,9 @@ def account(config: VerlConfig) -> Summary:
         " the GPUs, each offloaded in turn",
     ]
     return summary
+
+
+def add_epochs(summary: Summary, config: VerlConfig) -> None:
+    """Add the epochs, where they and the data determine the steps."""
+    if config.origins and config.value("trainer.total_training_steps") is None:
+        summary.add(LENGTH, "epochs", config.setting("trainer.total_epochs"))

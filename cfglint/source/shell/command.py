@@ -24,11 +24,15 @@ SHOWN = (*MARKDOWN, NOTEBOOK)  # files whose commands may need files that others
 
 
 def is_placeholder(text: str) -> bool:
-    """Whether a value is to be filled in: `{batch size}`, `<N>`, `...`; inline JSON, lists and mappings such as `{a: 1}` are none."""
+    """Whether a value is to be filled in: `{batch size}`, `<N>`, `...`; inline JSON, lists and mappings such as `{a: 1}` are none, nor is
+    what begins with an unknown variable.
+    """
     first = text[:1]
     if first not in OPENING:
         return False
-    return text in ELLIPSES or (first == "<" and text != "<?>") or (first == "{" and text[1:2].isalpha() and ": " not in text)
+    return (
+        text in ELLIPSES or (first == "<" and not text.startswith(UNKNOWN)) or (first == "{" and text[1:2].isalpha() and ": " not in text)
+    )
 
 
 def is_to_be_filled_in(word: Text) -> bool:
