@@ -615,7 +615,7 @@ REMEDIES: dict[str, tuple[str, ...]] = {
     'NEO091': ('remove it, and set it in `deepspeed_extra_args`', 'set `deepspeed_extra_args.communication_data_type` to fp32, fp16 or bf16'),
     'NEO092': ('set `elasticity.ignore_non_elastic_batch_info: true`',),
     'NEO093': ('remove `deepspeed_extra_args.train_batch_size`',),
-    'NEO095': ('set `curriculum_learning.enabled: false`', 'set `elasticity.max_train_batch_size`, or set `elasticity.enabled: false`', 'set `elasticity.micro_batch_sizes`, or set `elasticity.enabled: false`', 'set `wall_clock_breakdown: false`', 'set `sparse_attention.mode` to dense, fixed, variable, bigbird or bslongformer'),
+    'NEO095': ('set `curriculum_learning.enabled: false`, or remove `curriculum_learning`', 'set `elasticity.max_train_batch_size`, or set `elasticity.enabled: false`', 'set `elasticity.micro_batch_sizes`, or set `elasticity.enabled: false`', 'set `sparse_attention.mode` to dense, fixed, variable, bigbird or bslongformer', 'set `checkpoint.parallel_write.pipeline_stage: true`'),
     'NEO100': ('set `global_num_gpus: 4`, or limit the visible GPUs (CUDA_VISIBLE_DEVICES)',),
     'NEO102': ('set `intermediate_size: 132`', 'set `intermediate_size: 512`'),
     'NEO103': ('set `iteration: 500`',),

@@ -291,6 +291,7 @@ def unpacking(config: DeepSpeedConfig, section: str, value: object) -> str:
 
 
 def no_mapping(config: DeepSpeedConfig, key: str, exception: str) -> Finding:
-    value = config.values.get(key)
+    value, setting = config.values.get(key), config.setting(key)
     text = "a list" if isinstance(value, list) else spelled(value)
-    return Finding(config.setting(key), f"`{key}` is {text}, not an object", exception=exception, help=remove_key(key) | "write an object")
+    remedy = remove_key(setting.name) | "write an object"
+    return Finding(setting, f"`{setting.name}` is {text}, not an object", exception=exception, help=remedy)

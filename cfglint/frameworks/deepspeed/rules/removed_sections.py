@@ -19,23 +19,24 @@ SPARSE_MODES = ("dense", "fixed", "variable", "bigbird", "bslongformer")
 def invalid_removed_section(config: DeepSpeedConfig) -> Iterator[Finding]:
     for key in READ:
         if key in config.values and config.looks_up(key):
-            value = config.values[key]
+            value, setting = config.values[key], config.setting(key)
+            name = setting.name
             if not isinstance(value, dict):
                 raised = not_attribute(value, "keys" if key == "sparse_attention" else "get")
-                yield mistyped(config.setting(key), "an object", raised, remove_key(key))
+                yield mistyped(setting, "an object", raised, remove_key(name))
             elif key in NEED_ENABLED and "enabled" not in value:
-                text = f"`{key}` has no `enabled`, which {config.release} requires"
-                remedy = set_key(f"{key}.enabled", False) | remove_key(key)
-                yield Finding(config.setting(key), text, exception="KeyError: 'enabled'", help=remedy)
+                text = f"`{name}` has no `enabled`, which {config.release} requires"
+                remedy = set_key(f"{name}.enabled", False) | remove_key(name)
+                yield Finding(setting, text, exception="KeyError: 'enabled'", help=remedy)
             elif key == "progressive_layer_drop" and value["enabled"] and not {"theta", "gamma"} <= value.keys():
                 missing = "theta" if "theta" not in value else "gamma"
-                text = f"`{key}` has no `{missing}`, which is required where it is enabled"
-                remedy = set_key(f"{key}.{missing}", 0.5 if missing == "theta" else 0.001) | set_key(f"{key}.enabled", False)
-                yield Finding(config.setting(key), text, exception=f"KeyError: '{missing}'", help=remedy, fails_at="init")
+                text = f"`{name}` has no `{missing}`, which is required where it is enabled"
+                remedy = set_key(f"{name}.{missing}", 0.5 if missing == "theta" else 0.001) | set_key(f"{name}.enabled", False)
+                yield Finding(setting, text, exception=f"KeyError: '{missing}'", help=remedy, fails_at="init")
             elif key == "sparse_attention" and value.get("mode", "fixed") not in SPARSE_MODES:
                 raised = f"NotImplementedError: Given sparsity mode, {value['mode']}, has not been implemented yet!"
-                text = f"`sparse_attention.mode` is {spelled(value['mode'])}; it must be {listed(map(spelled, SPARSE_MODES))}"
-                remedy = choice("sparse_attention.mode", value["mode"], SPARSE_MODES)
+                text = f"`{name}.mode` is {spelled(value['mode'])}; it must be {listed(map(spelled, SPARSE_MODES))}"
+                remedy = choice(f"{name}.mode", value["mode"], SPARSE_MODES)
                 yield Finding(config.setting(key, "mode"), text, exception=raised, help=remedy)
 
 

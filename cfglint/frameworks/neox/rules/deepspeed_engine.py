@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from cfglint.findings.remedy import remove_key, set_key
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.rule import BY_CODE, Finding, rule
 from cfglint.findings.setting import Setting
 from cfglint.frameworks.deepspeed import models
+from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.models import ModelSection
 from cfglint.frameworks.neox.batch import ACCUMULATION, MICRO, TOTAL
 from cfglint.frameworks.neox.config import NeoXConfig, switched_on
-from cfglint.frameworks.neox.fields import describe
+from cfglint.frameworks.neox.fields import default, describe
 from cfglint.frameworks.releases._modelled import RELEASES
-from cfglint.frameworks.releases.versions import parse_version
+from cfglint.frameworks.releases.versions import dotted, parse_version
 from cfglint.frameworks.remedies import choice, rename, replace
 from cfglint.frameworks.rows.refusals import refused_batch
 from cfglint.frameworks.validation.pydantic import UNKNOWN, Invalid
@@ -24,7 +25,13 @@ DEEPSPEED = (0, 16, 5)  # GPT-NeoX pins DeeperSpeed 91d1c55, a fork of this rele
 # The sections that it checks with pydantic models (runtime/config.py:478-490, monitor/config.py).
 STRICT_SECTIONS = ("zero_optimization", "comms_logger", "hybrid_engine", "tensorboard", "wandb", "csv_monitor", "comet")
 ENGINE_ONLY = ("hybrid_engine", "comet")  # sections that only deepspeed_extra_args can give: NeoXArgs has no such field
-SPARSE_MODES = ("dense", "fixed", "variable", "bigbird", "bslongformer")
+# The fields that it passes on without a check of its own (megatron/neox_arguments/deepspeed_args.py), where they differ from their
+# defaults, and the rules of what `DeepSpeedConfig` makes of their values.
+PASSED = """
+    curriculum_learning steps_per_print wall_clock_breakdown flops_profiler activation_checkpointing sparse_attention data_efficiency
+    comms_logger compression_training checkpoint data_types amp autotuning
+""".split()
+CHECKS_OF_VALUES = ("TYP103", "TYP106", "TYP109", "TYP110", "TYP112", "TYP114", "TYP116")
 
 
 def engine_value(config: NeoXConfig, name: str) -> Operand:
@@ -158,11 +165,6 @@ def invalid_loss_scale_power(config: NeoXConfig) -> Iterator[Finding]:
 
 @rule("NEO095")
 def invalid_value_for_deepspeed(config: NeoXConfig) -> Iterator[Finding]:
-    curriculum = engine_value(config, "curriculum_learning")
-    if isinstance(curriculum, dict) and "enabled" not in curriculum:
-        message = "`curriculum_learning` has no key `enabled`, which is required"
-        remedy = set_key("curriculum_learning.enabled", False)
-        yield Finding(engine_setting(config, "curriculum_learning"), message, exception="KeyError: 'enabled'", help=remedy)
     elastic = engine_value(config, "elasticity")
     if isinstance(elastic, dict) and elastic.get("enabled"):
         for name in ("max_train_batch_size", "micro_batch_sizes"):
@@ -171,32 +173,30 @@ def invalid_value_for_deepspeed(config: NeoXConfig) -> Iterator[Finding]:
                 remedy = f"set `elasticity.{name}`" | set_key("elasticity.enabled", False)
                 message = f"`elasticity` has no key `{name}`, which is required"
                 yield Finding(engine_setting(config, "elasticity"), message, exception=text, help=remedy)
-    if "wall_clock_breakdown" in config.values and engine_value(config, "wall_clock_breakdown") is None:
-        text = "TypeError: unsupported operand type(s) for |: 'NoneType' and 'bool'"
-        remedy = set_key("wall_clock_breakdown", False)
-        yield Finding(config.setting("wall_clock_breakdown"), "`wall_clock_breakdown` is null, not a boolean", exception=text, help=remedy)
-    checkpoint = engine_value(config, "checkpoint")
-    checkpoint = checkpoint if isinstance(checkpoint, dict) else {}
-    parallel = checkpoint.get("parallel_write")
-    stage = parallel.get("pipeline_stage", False) if isinstance(parallel, dict) else False
-    if stage not in (True, False):
-        text = f"DeepSpeedConfigError: checkpoint::parallel_write::pipeline_stage value of '{stage}' is invalid, expecting: true or false"
-        setting = engine_setting(config, "checkpoint", "parallel_write", "pipeline_stage")
-        message = f"`checkpoint.parallel_write.pipeline_stage` is {describe(stage)}, not a boolean"
-        yield Finding(setting, message, exception=text, help="set `checkpoint.parallel_write.pipeline_stage` to true or false")
-    validation = checkpoint.get("tag_validation", "Warn")
-    if isinstance(validation, str) and validation.upper() not in ("IGNORE", "WARN", "FAIL"):
-        text = f"DeepSpeedConfigError: Checkpoint config contains invalid tag_validation value of {validation.upper()}"
-        setting = engine_setting(config, "checkpoint", "tag_validation")
-        message = f"`checkpoint.tag_validation` is {describe(validation)}; it must be Ignore, Warn or Fail"
-        yield Finding(setting, message, exception=text, help=choice("checkpoint.tag_validation", validation, ("Ignore", "Warn", "Fail")))
-    sparse = engine_value(config, "sparse_attention")
-    mode = sparse.get("mode", "fixed") if isinstance(sparse, dict) else "fixed"
-    if mode not in SPARSE_MODES:
-        text = f"NotImplementedError: Given sparsity mode, {mode}, has not been implemented yet!"
-        setting = engine_setting(config, "sparse_attention", "mode")
-        message = f"`sparse_attention.mode` is {describe(mode)}; it must be one of {', '.join(SPARSE_MODES)}"
-        yield Finding(setting, message, exception=text, help=choice("sparse_attention.mode", mode, SPARSE_MODES))
+    if "deepspeed_extra_args" in config.values or not config.values.keys().isdisjoint(PASSED):
+        engine = EngineConfig(config)
+        engine.framework.load_rules()
+        for found in (found for code in CHECKS_OF_VALUES for each in BY_CODE[code] for found in each.check(engine)):
+            found.fails_at = None  # where the rule here fails
+            yield found
+
+
+class EngineConfig(DeepSpeedConfig):
+    """What DeepSpeed gets, whose values are at places of GPT-NeoX's files."""
+
+    def __init__(self, config: NeoXConfig) -> None:
+        passed = {
+            name: config.argument(name)
+            for name in PASSED
+            if name in config.values and config.check_of(name).refusal(config.argument(name)) is None
+        }
+        differing = {name: value for name, value in passed.items() if value != default(name)}
+        facts = config.facts.replace(target={**config.facts.target, DeepSpeedConfig.framework.package: dotted(DEEPSPEED)})
+        super().__init__(config.documents, facts, values={**differing, **config.derived.extra})
+        self.open, self.consumer = False, config
+
+    def setting(self, *path: str | int, value: object = None, because: str = "") -> Setting:
+        return engine_setting(self.consumer, str(path[0]), *path[1:])
 
 
 @rule("PRC306")
