@@ -61,6 +61,7 @@ class Config:
     assumed: Collection[str] = ()  # the keys whose values follow from an assumption
     answered: Collection[str] = ()  # the packages for whose release, which is not modelled, files of the project itself answer
     sole_consumer = False  # whether the kind's own parser is the only one for such files
+    depends_on_processes = False  # whether its checks refuse some numbers of processes and accept others, and theirs is not known
     insertable_auto: Collection[str] = ()  # roles of `batch_keys` whose missing key may be added as "auto", for its consumer to fill
     has_dotted_options = False  # whether options of its line have dots in their names: `--ds.zero_stage`
     gpus_key = ""  # the key that sets the number of GPUs, if that is not one of `batch_keys`
@@ -557,6 +558,11 @@ class Framework:
     def base_fields(self) -> Mapping[str, FieldSpan]:
         """The fields of the class that others extend: (type, default, first release, first release without it)."""
         found: Mapping[str, FieldSpan] = self.part("base_fields", {})
+        return found
+
+    def base_numbers(self) -> Mapping[str, float]:
+        """The numbers of this class that are the same by default in all releases, and that it leaves as they are."""
+        found: Mapping[str, float] = self.part("base_numbers", {})
         return found
 
     def parsed_types(self) -> Mapping[str, str]:

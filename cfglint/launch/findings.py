@@ -48,6 +48,7 @@ CONFIG_ENDS = (*EXTENSIONS, ".toml")
 READ_BY_ACCELERATE = ("--deepspeed", "launcher:deepspeed_config_file")  # by its class HfDeepSpeedConfig
 REQUIRED = ("launcher:config_file", "launcher:accelerate_config", "--deepspeed", "--deepspeed_config", "launcher:deepspeed_config_file")
 CODE = "LCH001"
+MISSING_FILE = "LCH002"
 REMEDY = "end each line but the last with a backslash and nothing after it, and put no comments in between"
 JOINED = Reason("argument", "a word that a line continuation joins with the next option")
 CONTINUATION = 2  # characters: a backslash and a newline
@@ -112,6 +113,8 @@ def unknown_options(line: LaunchLine) -> None:
         message = f"`{flag}` is not an option of the launcher {line.launcher}"
         raised = f"error: unrecognized arguments: {option.word.string if option.word.known else flag}"
         line.problems.append(LineProblem("LCH022", severity_of(line), option.word[: len(flag)], flag, message, raised, remedy, True))
+        if option.value is not None and flag == option.word.string:
+            break  # the next word is the program for argparse, and everything behind it an argument of that
 
 
 def missing_values(line: LaunchLine, arguments: Iterable[Argument], trainer: bool) -> None:
@@ -204,7 +207,7 @@ def missing_file(line: LaunchLine, file: NamedFile) -> LineProblem:
     folder = readable(line.folder or "").removeprefix("<root>").lstrip("/") or "the top of the project"
     raised = refused_config(name) if file.role in READ_BY_ACCELERATE else launcher_of(line).refused_config.format(name) if file.kind else ""
     remedy, of_launcher = "write the path as seen from there", file.role == "launcher:config_file"
-    return LineProblem("LCH002", severity_of(line), file.word, key, f"{names} (seen from {folder})", raised, remedy, of_launcher)
+    return LineProblem(MISSING_FILE, severity_of(line), file.word, key, f"{names} (seen from {folder})", raised, remedy, of_launcher)
 
 
 def mentioned(name: str, line: LaunchLine, calls: list[StartedCall], written: set[str]) -> bool:

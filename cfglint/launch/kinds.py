@@ -40,6 +40,9 @@ if TYPE_CHECKING:
         def base_fields(self) -> Mapping[str, FieldSpan]:
             """The fields of the class that others extend: (type, default, first release, first release without it)."""
 
+        def base_numbers(self) -> Mapping[str, float]:
+            """The numbers of this class that are the same by default in all releases, and that it leaves as they are."""
+
         def parsed_types(self) -> Mapping[str, str]:
             """The types that a parser derives from the annotations of these fields, where they differ."""
 
@@ -97,6 +100,11 @@ def fields_of_class(name: str) -> set[str]:
 
 def base_fields() -> Mapping[str, FieldSpan]:
     return kind_named(TRAINER).base_fields()
+
+
+def base_number(name: str, field: str) -> float | None:
+    """The default of a field of the class that others extend, or of a direct subclass, if it is a number in all releases."""
+    return kind_named(TRAINER).base_numbers().get(field) if kind_of_class(name) == TRAINER else None
 
 
 def parsed_type(name: str) -> str:

@@ -107,6 +107,9 @@ def trains(line: LaunchLine, names: set[str], read: Callable[[str], str | None])
     if line.program is not None and line.program.known and (program.startswith("[") or is_placeholder(program)):
         return False  # a usage line: `deepy.py [script.py]`
     name = program.rpartition("/")[2] if not line.module else program
+    of_framework = line.module and bool(of_module(name))
+    if of_framework:
+        name = name.partition(".")[2]  # `openrlhf` itself names no training
     if line.module and any(mark in name.rpartition(".")[2] for mark in OTHERS):  # `train.sample` samples
         name = name.rpartition(".")[2]
     elif line.module and PREPARES & set(name.split(".")[:-1]):  # `data.sft.convert` writes data
@@ -120,7 +123,7 @@ def trains(line: LaunchLine, names: set[str], read: Callable[[str], str | None])
     for_training = named and not name.startswith(("eval", "infer", "generat", "predict", "test_", "merge", "preprocess", "compare"))
     if other and (not for_training or (not line.module and PREPARES & set(program.split("/")[:-1])) or only_handles_data(line, read)):
         return given > 1
-    is_main = line.module and name.rpartition(".")[2].startswith("main") and bool(of_module(name))  # `recipe.dapo.main_dapo`
+    is_main = of_framework and name.rpartition(".")[2].startswith("main")  # `recipe.dapo.main_dapo`
     if named or given > 1 or (is_main and not other):
         return True
     files = any(not file.role.startswith("launcher:") for file in line.files)

@@ -123,6 +123,8 @@ def verdict(account: RunSummary) -> list[Paragraph]:
             why = f": {run.unmodelled} is not modelled"
         elif run.undecided_releases:
             why = f": it depends on the release of {' and '.join(run.undecided_releases)}, which is not pinned"
+        elif run.depends_on_processes:
+            why = ": it depends on the number of GPUs (pass --gpus N)"
         elif outside:
             likely = all(is_likely(version, run.target[package]) for package, version in run.outside.items() if version)
             why = f": {', '.join(outside)} is {'likely, not certain' if likely else 'not modelled'}"

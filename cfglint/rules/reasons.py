@@ -10,6 +10,7 @@ from cfglint.source.annotations import Iterator
 
 OF_RELEASE = (KEY, LAUNCHER_CONFIG)  # the keys are those of a release, also where they are refused while the files are read
 TRAINER = Reason("program", "the trainer that the program builds")
+UNPARSED = Reason("file", "the command", "bash cannot parse the script before it")
 IN_TRAINER = ("init", "first-step")
 
 
@@ -32,6 +33,8 @@ def unknowns(rule: Rule, finding: Finding, setting: Setting, config: Config) -> 
             yield Reason("file", f"`{each.name}`", "assumed from the hidden size of the model")
     if not (of_engine or finding.for_any_parser or rule.about == CODE or (rule.about == LAUNCHER_CONFIG and rule.fails_at == "load")):
         yield from launch.doubts
+        if launch.line is not None and launch.line.call.refused is not None:
+            yield UNPARSED
     if setting.origin == DEFAULT:
         yield from config.other_defaults
     if rule.fails_at != "load" and any(each.origin == DEFAULT for each in (setting, *finding.related)):

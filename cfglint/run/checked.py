@@ -140,12 +140,17 @@ class CheckedRun(LoadedRun):
             or is_outside
             or self.beyond_limits
             or self.undecided_releases
+            or self.depends_on_processes
             or self.unmodelled
             or self.not_read
             or any(reason.kind == "branch" for diagnostic in self.diagnostics for reason in diagnostic.depends_on)
         )
         lacks_gpus = self.launch.line.lacks_gpus if self.launch.line is not None else ""
         return None if is_open or lacks_gpus else "accept"
+
+    @property
+    def depends_on_processes(self) -> bool:
+        return any(config.depends_on_processes for config in self.configs)
 
     @property
     def unmodelled(self) -> str:

@@ -6,13 +6,14 @@ import os
 from functools import partial
 
 from cfglint.evaluate import Reason, Unknown
+from cfglint.findings.diagnostic import WARNING
 from cfglint.frameworks import detect, framework, takes_arguments
 from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.frameworks.launch_facts import Launched, LaunchFacts
 from cfglint.launch import Launch
 from cfglint.launch.command import command_document, further_arguments, not_known, summary
-from cfglint.launch.findings import missing_file, offered_gpus, refused_by_parser
+from cfglint.launch.findings import MISSING_FILE, missing_file, offered_gpus, refused_by_parser
 from cfglint.launch.kinds import ENGINE, LAUNCH, LAUNCHER, TRAINER, fields_of_class, is_trainer
 from cfglint.launch.launcher import launcher_of
 from cfglint.launch.line import HOSTFILE, MACHINE, LaunchLine, NamedFile
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from cfglint.launch.programs.built_arguments import BuiltArguments
 
 CONFIG_OPTION = "--config"
+ENGINE_FILE = "deepspeed_config"  # the option that `deepspeed.add_config_arguments` adds
 ENGINE_CALL = "initialize"  # what builds the engine
 BACKWARD = ".backward("  # what a program with an `Accelerator` calls if it does not only evaluate a model
 MOST_READERS = 8  # other contents of a script that are remembered
@@ -160,6 +162,7 @@ class LaunchedRuns:
         if built is not None and built.kind == LAUNCH:  # the accelerator of a program that parses its arguments itself
             built = None
         refused_by_parser(line, command, launch)
+        self.doubt_missing_config(line, launch.parser)
         launch.flags = launcher_flags(line, command)
         facts = self.launch_facts(line, launch, documents, built)
         facts.again = lambda edited: self.again(written, lines, edited, which)
@@ -222,6 +225,17 @@ class LaunchedRuns:
         loop = loop_of(program, self.scripts.context(line))
         return loop is not None and loop.is_found
 
+    def doubt_missing_config(self, line: LaunchLine, program: ProgramFacts | None) -> None:
+        """Make a missing file of DeepSpeed's own option a warning, if the program does not certainly make the engine that opens it."""
+        missing = [problem for problem in line.problems if problem.code == MISSING_FILE and problem.key == f"--{ENGINE_FILE}"]
+        if not missing:
+            return
+        from cfglint.launch.programs.runs_of_program import evaluation_of
+
+        engines = evaluation_of(program, self.scripts.context(line)).engines.values() if program is not None else ()
+        if not any(call.every and not call.conditions for call in engines):
+            line.problems[:] = [changed(each, severity=WARNING) if each in missing else each for each in line.problems]
+
     def built(self, line: LaunchLine, launch: Launch, kinds: list[str], which: int) -> BuiltArguments | None:
         """The arguments that the program of a line builds in code, if no file supplies them."""
         program, file = launch.parser, self.scripts.program_of(line)
@@ -239,7 +253,7 @@ class LaunchedRuns:
 
     def named_by_program(self, line: LaunchLine, command: CommandDocument, program: ProgramFacts) -> list[str]:
         """The DeepSpeed file that the code of the program names, if the line names none."""
-        if line.folder is None or "deepspeed_config" in command.words or any(file.kind == ENGINE for file in line.files):
+        if line.folder is None or ENGINE_FILE in command.words or any(file.kind == ENGINE for file in line.files):
             return []
         project = self.scripts.project(line.call.path)
         found = [project.real(os.path.normpath(f"{line.folder}/{name}")) for name in program.config_files if not os.path.isabs(name)]

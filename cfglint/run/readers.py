@@ -22,12 +22,14 @@ LARGEST = 1 << 20  # bytes; a config or script that names another file is smalle
 ROUNDS = 6  # a script starts another one, which starts a program, which imports a package, whose module imports another one
 # What is before a file name: no part of a longer one, as in `my_config.json`; `\\nds.json` and `-cds.json` mention `ds.json`.
 NAMING = rb"(?:\A|[^\w-]|\\[abfnrtv]|\s-\w)\Z"
-# What is before the name of a module, with its package as a group: `from a.b import c, `, `import a.b.`, `from a.b.`, `-m a.b.`.
+# What is before the name of a module, with its package as a group: `from a.b import c, `, `import a.b.`, `from a.b.`, `-m a.b.`, and
+# `--module a.b.`.
 IMPORTING = (
     rb"(?:\bfrom[ \t]+([\w.]+)[ \t]+import[ \t]+[\w., \t(]*|\bimport[ \t]+(?:[\w., \t]*[, \t])?([\w.]*)"
-    rb"|\bfrom[ \t]+([\w.]*)|-m[\s\\]+([\w.]*))(?<!\w)\Z"
+    rb"|\bfrom[ \t]+([\w.]*)|-m(?:odule)?[\s\\]+([\w.]*))(?<!\w)\Z"
 )
-BY_IMPORT, BY_OPTION = b"import", b" -m"  # what a program, and what a script or cell names a module with
+BY_IMPORT, BY_OPTION = b"import", b"-m"  # what a program, and what a script or cell names a module with
+OPTIONS = (b"-m ", b"-m\t", b"-m\\", b"-module ", b"-module\t", b"-module\\")  # and how such an option begins
 IMPORT = "import "  # before the folder and the name of a module among the marks of a file
 COMMAND = "command "  # before the name of a command that the project installs for a module
 COMPOSED = "composed "  # before the folder and the name of a file that a script may compose: `conf/part_$k.yaml`
@@ -274,16 +276,17 @@ def encoded(mark: str) -> tuple[bytes, bytes | None]:
 
 
 def lines_with_imports(content: bytes, *words: bytes) -> bytes:
-    """The lines with an import or `-m`, the latter with what follows it."""
+    """The lines with an import, `-m` or `--module`, the last two with what follows them."""
     found = []
     for word in words:
         place = content.find(word)
         while place >= 0:
-            end = content.find(b"\n", place) % (len(content) + 1)
-            if word == BY_IMPORT or content[place + 3 : place + 4] in (b" ", b"\t", b"\\"):
-                end = end if word == BY_IMPORT else max(end, place + FURTHEST)
-                found.append(content[content.rfind(b"\n", 0, place) + 1 : end])
-            place = content.find(word, max(end, place + 3) if found else place + 3)
+            following = place + len(word)
+            if word == BY_IMPORT or content.startswith(OPTIONS, place):
+                end = content.find(b"\n", place) % (len(content) + 1)
+                found.append(content[content.rfind(b"\n", 0, place) + 1 : end if word == BY_IMPORT else max(end, place + FURTHEST)])
+                following = max(end, following)
+            place = content.find(word, following)
     return b"\n".join(found)
 
 

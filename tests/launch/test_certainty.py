@@ -105,3 +105,32 @@ def test_what_the_launcher_hands_on_is_read_by_an_accelerator(checked, tmp_path,
     (tmp_path / "train.py").write_text(f"from accelerate import Accelerator\n\n{code}")
     _, found = checked("accelerate launch --config_file acc.yaml train.py", "--target", "accelerate==1.12.0", acc_yaml=SIZE_BASED)
     assert [each for code, each in found if code == "ACC027"] == [severity]
+
+
+def test_what_bash_cannot_parse_is_one_error(checked):
+    script = "if [[ $1 ]]; then\n    torchrun --nproc_per_node 2 train.py --output_dir o --learning_rate 1e-5 --overwrite_output_dir \\\nfi"
+    program = (
+        "from transformers import HfArgumentParser, Trainer, TrainingArguments\n"
+        "[args] = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()\nTrainer(args=args).train()\n"
+    )
+    _, found = checked(script, "--target", "transformers==4.50.0", train_py=program)
+    assert {key for key in found if key[1] == "error"} == {("LCH030", "error")}
+    assert found["LCH017", "warning"]["depends_on"][0]["what"].startswith("the command")
+
+
+ENGINE = """import argparse
+import deepspeed
+parser = deepspeed.add_config_arguments(argparse.ArgumentParser())
+parser.add_argument("--engine", default="ddp")
+args = parser.parse_args()
+model = make()
+{}engine, *_ = deepspeed.initialize(args=args, model=model)
+engine.backward(engine(1))
+engine.step()
+"""
+
+
+@each_case(("before", "severity"), [("", "error"), ("if args.engine == 'deepspeed': ", "warning")])
+def test_a_missing_file_is_an_error_for_the_engine_that_is_made(checked, before, severity):
+    line = "torchrun --nproc_per_node 2 train.py --engine ddp --deepspeed_config conf/ds.json"
+    assert ("LCH002", severity) in checked(line, train_py=ENGINE.format(before))[1]

@@ -72,6 +72,11 @@ def test_all_weights_are_trained_without_them(explained, more):
     assert (memory["class"], memory["verdict"]) == ("A", "does-not-fit")
 
 
+def test_a_training_that_is_not_read_may_train_a_part(explained):
+    again = "[training_args] = HfArgumentParser(choose(training_args)).parse_args_into_dataclasses()\nmodel ="
+    assert explained(LINE, train_py=PROGRAM.replace("model =", again, 1))["memory"]["class"] == "C"
+
+
 def test_the_switch_of_the_program_decides(explained):
     assert explained(LINE, train_py=PROGRAM)["memory"]["class"] == "A"
     assert explained(LINE, train_py=PROGRAM.replace("bool = False", "bool = True"))["memory"]["class"] == "C"

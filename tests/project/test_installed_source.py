@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cfglint import check
+from cfglint.evaluate import Unknown
 from cfglint.frameworks.trl.releases import HISTORY
 
 CONFIG = """from dataclasses import dataclass, field
@@ -96,7 +97,6 @@ def test_a_vendored_copy_is_read(project, place):
 
 
 def test_defaults_are_those_of_the_source_and_computed_ones_are_unknown(project):
-    from cfglint.evaluate import Unknown
     from cfglint.frameworks.trl.source_fields import learned
 
     fields = learned(project(SITE) / SITE, lambda path: True)["sft"]
@@ -121,6 +121,19 @@ def test_a_modelled_release_keeps_its_rows(project):
         ("TRL010", "error", "/way_of_packing")
     ]
     assert HISTORY.fields("sft", (1, 16, 0)) is before
+
+
+@pytest.mark.parametrize("default", ['"adamw_hf"', "make()"])
+def test_an_optimizer_that_the_class_itself_does_not_choose(tmp_path, default):
+    from cfglint.frameworks.huggingface.source_fields import learned
+
+    folder = tmp_path / "transformers"
+    folder.mkdir()
+    (folder / "__init__.py").touch()
+    text = f"@dataclass\nclass TrainingArguments:\n    output_dir: str = field()\n    optim: str = field(default={default})\n"
+    (folder / "training_args.py").write_text(text)
+    [[_, found, *_]] = [fact for name, fact in learned(tmp_path, lambda path: True)[0].items() if name == "optim"]
+    assert found == "adamw_hf" or isinstance(found, Unknown)
 
 
 AXOLOTL = """from pydantic import BaseModel, Field
@@ -152,7 +165,6 @@ def write_axolotl(folder, config):
 
 def test_axolotl_fields_of_another_release(tmp_path):
     """An annotation without a rule takes anything, and a default that is computed is unknown; the rest is read."""
-    from cfglint.evaluate import Unknown
     from cfglint.frameworks.axolotl import FRAMEWORK
     from cfglint.frameworks.axolotl.releases import HISTORY as RELEASES_OF_AXOLOTL
     from cfglint.frameworks.releases.history import DEFAULT, TYPE
@@ -207,7 +219,6 @@ def test_axolotl_annotations_of_another_release(tmp_path):
 
 def test_llamafactory_fields_of_another_release(tmp_path):
     """A base class that is not in the package is left out."""
-    from cfglint.evaluate import Unknown
     from cfglint.frameworks.llamafactory import FRAMEWORK
     from cfglint.frameworks.llamafactory.releases import arguments
     from cfglint.frameworks.releases.history import DEFAULT

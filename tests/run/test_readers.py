@@ -31,6 +31,9 @@ FILE, MODULE, CONFIG = "ds.json", "import bench.tables", "hydra ds"
         (MODULE, '"from bench import tables\\n"', "a.ipynb", True),
         (MODULE, "python -m bench.tables", "a.sh", True),
         (MODULE, "python -m \\\n  bench.tables", "a.sh", True),
+        (MODULE, "deepspeed --num_gpus 8 --module x.bench.tables --lr 1", "a.sh", True),
+        (MODULE, f"python -m a.b {'--lr 1 ' * 12}\npython -m c.d\ndeepspeed --num_gpus=$N --module bench.tables", "a.sh", True),
+        (MODULE, "run --my-model bench.tables", "a.sh", False),
         (MODULE, "from x import a, tables\nfrom y.tables import b\nimport x.y.tables", "a.py", False),  # another module of this name
         (MODULE, "import x\ntables\nfrom the tables, from tables_x import y", "a.py", False),
         (MODULE, "import tables", "a.json", False),

@@ -8,6 +8,10 @@ from cfglint.frameworks.releases._modelled import OLDEST, RELEASES
 from cfglint.source.annotations import Final
 from cfglint.source.document import Document, Path
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.source.document import Syntax
+
 KIND: Final = "accelerate"
 NEWEST = RELEASES["accelerate"]
 # Keys that `accelerate config` writes together with the type; one of them makes the detection certain.
@@ -49,6 +53,9 @@ class Accelerate(Framework):
         "card": "accelerate.config.card",
         "learn": "accelerate.releases.learn",
     }
+
+    def syntax(self, path: str) -> Syntax:
+        return "json" if path.endswith(".json") else "yaml"  # accelerate 1.15.0 commands/config/config_args.py, `load_config_from_file`
 
     def detect(self, document: Document) -> int:
         root = document.root

@@ -66,6 +66,7 @@ class Trainer(Framework):
     parts = {
         "exceptions": "rows.refusals.row_exceptions",
         "base_fields": "huggingface.fields.FIELDS",
+        "base_numbers": "huggingface.fields.NUMBERS",
         "parsed_types": "huggingface.fields.PARSED",
         "refused_words": "huggingface.cli_arguments.refusals",
         "config": "huggingface.config.TrainerConfig",

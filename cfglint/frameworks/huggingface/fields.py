@@ -41,6 +41,11 @@ FIELDS: dict[str, tuple[str, Any, Version, Version]] = {}
 for row in ROWS:
     value = list(row[DEFAULT]) if isinstance(row[DEFAULT], tuple) else row[DEFAULT]
     FIELDS[row[NAME]] = (row[TYPE], value, FIELDS[row[NAME]][2] if row[NAME] in FIELDS else row[SINCE], row[UNTIL])
+_numbers: dict[str, set[Any]] = {}
+for row in ROWS:
+    _numbers.setdefault(row[NAME], set()).add(row[DEFAULT] if row[TYPE] in ("int", "float") else None)
+# The numbers that every release has as default; `__post_init__` gives none of them another value but `local_rank`.
+NUMBERS = {name: next(iter(found)) for name, found in _numbers.items() if None not in found and len(found) == 1 and name != "local_rank"}
 _defaults: dict[Version, ConfigTable] = {}
 _learned_choices: dict[Version, dict[str, tuple[str, ...]]] = {}
 _choices: dict[tuple[str, Version], tuple[str, tuple[str, ...]]] = {}  # of releases whose own source was not read

@@ -287,6 +287,8 @@ class TrainerMemory(Record):
             return [*seen, *limits(others, None, self.understood)]
         if facts.launch.doubts:
             seen.append("all weights are trained: the parser of the arguments is only likely")
+        elif facts.launch.program is not None and facts.launch.not_read:
+            seen.append("all weights are trained: the program was not read completely")
         if self.lora_fields is not None:
             return seen
         limiting = list(limits(values, facts.launch.program, self.understood))

@@ -106,10 +106,10 @@ def facts(tree: Tree) -> dict[str, Raw]:
             raw["default"] = constant(module, default)
         elif "default_factory" in options:
             raw["default"] = made(module, options["default_factory"])
-    if "optim" in fields:
+    if "optim" in fields and "default" not in fields["optim"]:
         assigned = (node for node in ast.walk(definition) if isinstance(node, ast.Assign))
         named = [node.value for node in assigned if ast.unparse(node.targets[0]) == OPTIMIZER]
-        fields["optim"].setdefault("default", str(ast.literal_eval(named[-1])))
+        fields["optim"]["default"] = str(ast.literal_eval(named[-1])) if named else Unknown(COMPUTED)
     return fields
 
 

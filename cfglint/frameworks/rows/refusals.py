@@ -16,6 +16,7 @@ from cfglint.source.load_results import copied
 from cfglint.source.numbers import hollow
 
 PROCESSES = Unknown(Reason("machine", "the number of processes"))
+SOME_SIZES = (1, 2, 8)  # numbers of processes of which some may be refused
 BATCH = ("train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps")
 FIELDS = (["f"], ["f?"], ["f!"], ["has"])
 ASKED = (["fact"], ["self"], ["?"], ["env"])  # what is not known from the fields that are named
@@ -157,6 +158,7 @@ class Check:
     """
 
     enums: Mapping[str, str] = {}
+    depends_on_processes = False  # whether some numbers of processes are refused and others are not, and theirs is not known
 
     def __init__(
         self,
@@ -197,7 +199,9 @@ class Check:
 
     def refusals(self, words: Words) -> list[Refusal]:
         """The refusals; of those with the same cause the first one."""
-        raised = self.run(copied({**self.written}))[1]
+        evaluation, raised = self.run(copied({**self.written}))
+        if any("raise" in row for row in evaluation.undecided):
+            self.depends_on_processes = self._differs_by_processes()
         found: list[Refusal] = []
         failed: list[Refusal] = []
         for each in raised:
@@ -217,6 +221,15 @@ class Check:
                 refusal.exception = earlier.exception
             (failed if refusal.kind == FAILURE else found).append(refusal)
         return [*found, *failed]
+
+    def _differs_by_processes(self) -> bool:
+        defaults, found = self.defaults, set[int]()
+        names = [name for name, value in defaults.items() if value is PROCESSES]
+        for size in SOME_SIZES if names else ():
+            self.defaults = {**defaults, **dict.fromkeys(names, size)}
+            found.add(len(self.run(copied({**self.written}))[1]))
+        self.defaults = defaults
+        return len(found) > 1
 
     def refusal(self, raised: Raised, others: list[Raised], words: Words) -> Refusal:
         from cfglint.frameworks.rows.reasons import Condition, Explanation

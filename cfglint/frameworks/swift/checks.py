@@ -330,7 +330,9 @@ def refused_by_library(config: SwiftConfig) -> Iterator[Refusal]:
     world = PROCESSES if config.world_size is None else config.world_size
     rows = plan_of_library(config.trainer, config.library_version)
     check = Check(rows, args.given, {**args.defaults, WORLD: world}, (WORLD,), lambda *_: None, pages_of(KIND))
-    yield from worded(check.refusals(words_of(config)))
+    found = check.refusals(words_of(config))
+    config.depends_on_processes = check.depends_on_processes
+    yield from worded(found)
 
 
 def words_of(config: CommandConfig) -> Words:

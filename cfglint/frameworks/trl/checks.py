@@ -78,7 +78,10 @@ def refused(config: TrlConfig, name: str, processes: int | None) -> list[Refusal
     def fact(name: str, *arguments: Any) -> Any:  # packages are installed
         return dotted(config.version) if (name, *arguments) == ("version", "transformers") else True
 
-    return Check(rows, written, defaults, varying, fact, pages_of(KIND)).refusals(words)
+    check = Check(rows, written, defaults, varying, fact, pages_of(KIND))
+    found = check.refusals(words)
+    config.depends_on_processes = config.depends_on_processes or check.depends_on_processes
+    return found
 
 
 @functools.cache

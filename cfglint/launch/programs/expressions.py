@@ -8,7 +8,7 @@ import re
 
 from cfglint.evaluate import Choice, Reason, Unknown
 from cfglint.evaluate.operations import any_or_all, negated
-from cfglint.launch.kinds import base_fields, fields_of_class, kind_of_class
+from cfglint.launch.kinds import base_fields, base_number, fields_of_class, kind_of_class
 from cfglint.launch.programs import data_sets
 from cfglint.launch.programs.context import Context
 from cfglint.launch.programs.modules import External, Modules
@@ -201,7 +201,9 @@ class Expressions:
             return data.frame.slots.get(name) or self.global_name(name, data.frame) or unknown()
         if isinstance(data, Built):
             value = self.of_class(data.made_of, name, owner) if data.made_of is not None else None
-            return data.slots.get(name) or data.arguments.get(name) or value or self.of_launch(data, name) or Value(Method(owner, name))
+            value = data.slots.get(name) or data.arguments.get(name) or value or self.of_launch(data, name)
+            number = base_number(data.name, name) if value is None and not data.is_open else None
+            return value or Value(Method(owner, name) if number is None else number)
         if isinstance(data, Instance):
             return self.of_instance(data, owner, name)
         if isinstance(data, Class):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from cases import each_case
 from cfglint.frameworks.accelerate.config import AccelerateConfig, account, per_machine_because, resolve
 from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.run.discovery import Discovery
 from cfglint.source.parse import parse
 
 
@@ -156,3 +157,11 @@ def test_the_precision_is_that_of_the_deepspeed_file():
     text = "distributed_type: DEEPSPEED\ndeepspeed_config:\n  deepspeed_config_file: ds.json\n"
     found = account(AccelerateConfig([parse("launch.yaml", text, "yaml"), engine], LaunchFacts(), ["accelerate", "deepspeed"]))
     assert "precision" not in [item.label for item in found.items], "its own summary says it"
+
+
+def test_only_a_name_that_ends_in_json_is_json(tmp_path, monkeypatch):
+    """accelerate 1.15.0 commands/config/config_args.py, `load_config_from_file`."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "zero2.config").write_text("compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nmixed_precision: bf16\n")
+    [run] = Discovery(LaunchFacts()).runs(["zero2.config"])
+    assert (run.kinds, run.diagnostics) == (["accelerate"], [])

@@ -15,6 +15,11 @@ def test_groups_depend_on_the_processes(trl, codes, gpus, expected):
     assert codes(trl(HEAD + GROUPS, "grpo", gpus), "error") == expected
 
 
+@pytest.mark.parametrize(("micro", "gpus", "verdict"), [(1, None, None), (8, None, "accept"), (1, 8, "accept"), (1, 4, "reject")])
+def test_whether_it_starts_may_depend_on_their_number(trl, micro, gpus, verdict):
+    assert trl(f"{HEAD}num_generations: 8\nper_device_train_batch_size: {micro}\n", "grpo", gpus).verdict == verdict
+
+
 def test_a_file_on_its_own_may_get_its_batch_elsewhere(trl, codes):
     text = HEAD + "per_device_train_batch_size: 1\nepsilon_high: 0.3\n"
     assert codes(trl(text, "grpo"), "error") == ["TRL030"]
