@@ -37,7 +37,7 @@ ARGUMENTS = names(
     "num_epochs epochs lr_scheduler_type gradient_checkpointing do_train max_train_steps total_episodes peft_type "
     "micro_batch train_file ds_config lr_decay_style save_interval weight_decay n_epochs train_data"
 )
-TRAINED = "trained"  # `trained_eval.py` evaluates what has been trained
+TRAINED = re.compile("trained|tuned")  # `trained_eval.py` evaluates what has been trained
 BACKWARD = ".backward("  # a call in a training loop of the program itself
 ENGINE = "deepspeed.initialize("
 TRAINER_CALL = "trainer.train("
@@ -115,7 +115,7 @@ def trains(line: LaunchLine, names: set[str], read: Callable[[str], str | None])
     elif line.module and PREPARES & set(name.split(".")[:-1]):  # `data.sft.convert` writes data
         name = name.rpartition(".")[2]
     given = len({each.rpartition(".")[2] for each in names} & ARGUMENTS)  # `--training.max_steps` is `max_steps`
-    other, named = any(mark in name for mark in OTHERS), any(mark in name.replace(TRAINED, "") for mark in TRAINS)
+    other, named = any(mark in name for mark in OTHERS), any(mark in TRAINED.sub("", name) for mark in TRAINS)
     if "do_train" not in names and names & {"do_eval", "eval_only"} and not given:
         return False
     if launcher_of(line).trains_by_default:

@@ -136,6 +136,11 @@ class AccelerateConfig(Config):
         return next((document for document, kind in self.other_files if kind == "deepspeed"), None)
 
     @property
+    def lacks_engine(self) -> bool:
+        """Whether it names a DeepSpeed file that is not read: it may set the precision."""
+        return self.uses_deepspeed and self.has("deepspeed_config", "deepspeed_config_file") and not self.nested_configs()
+
+    @property
     def precision(self) -> str | None:
         """The precision: `no`, `fp16`, `bf16` or `fp8`; None if the value is none of them."""
         value = self.get("mixed_precision")
@@ -193,12 +198,12 @@ def account(config: AccelerateConfig) -> Summary:
     summary.add(LAUNCH, "machines", config.setting("num_machines", value=1))
     if config.per_machine is not None:
         summary.derive(LAUNCH, "processes per machine", "per_machine", config.per_machine, per_machine_because(config))
-    engines = [
-        engine for engine in config.nested_configs() if engine.get("fp16", "enabled") is True or engine.get("bf16", "enabled") is True
-    ]
-    if config.trainer is None and not engines:  # whose file decides, and says so
-        summary.add(PRECISION, "precision", config.setting("mixed_precision", value="no"))
     section = "deepspeed_config"
+    engines = config.nested_configs()
+    decided = any(engine.get(name, "enabled") is True for engine in engines for name in ("fp16", "bf16"))  # and said by its summary
+    is_open = config.facts.launch.not_read or config.lacks_engine
+    if config.trainer is None and not decided and (config.precision_named or not is_open):
+        summary.add(PRECISION, "precision", config.setting("mixed_precision", value="no"))
     if config.uses_deepspeed and config.has(section, "zero_stage"):
         summary.add(PRECISION, "ZeRO stage", config.setting(section, "zero_stage"))
     for label, key in (("optimizer offload", "offload_optimizer_device"), ("weights offload", "offload_param_device")):

@@ -235,6 +235,8 @@ def precision(config: LaunchConfig, summary: Summary) -> None:
         if launcher is not None and launcher.precision is not None and launcher.precision_named:
             named = launcher.setting("mixed_precision")
             found = Setting(("precision",), launcher.precision, named.origin, named.document, named.node, named.key_node, named.because)
+        elif launcher is not None and launcher.lacks_engine:
+            return
         elif launcher is not None and not launcher.documents[0].is_command:
             found = Setting(("precision",), launcher.precision, DEFAULT, because="default of accelerate")
         elif line is not None and line.values is None and not any(file.kind == "accelerate" for file in line.files):

@@ -242,8 +242,16 @@ def has_own_words(parser: Construction) -> bool:
 
 
 def unread_training(name: str, program: ProgramFacts) -> Reason:
-    calls = ((scope, node) for scope in program.scopes for node in scope.nodes if isinstance(node, ast.Call))
+    calls = [(scope, node) for scope in program.scopes for node in scope.nodes if isinstance(node, ast.Call)]
     named = next(((scope, call, each) for scope, call in calls for each in dotted(call.func)[-1:] if kind_of_class(each)), None)
+    parser = next((call for _, call in calls if dotted(call.func)[-1:] and dotted(call.func)[-1] in HF_PARSERS), None)
+    accelerators = [call for _, call in calls if dotted(call.func)[-1:] == ["Accelerator"]]
+    if named is None and accelerators:
+        why = "it makes several `Accelerator`s" if len(accelerators) > 1 else "whether it makes its `Accelerator` is not known"
+        return Reason("program", f"the training of `{name}`", why, program.path, accelerators[0].lineno)
+    if named is None and parser is not None:  # beside another one, which takes the line
+        why = f"the program makes what its `{shown(parser.func)}` parses"
+        return Reason("program", f"the training of `{name}`", why, program.path, parser.lineno)
     if named is None:
         elsewhere = next(((module, call) for module in program.modules.known() for call in builders(module)), None)
         if elsewhere is None:

@@ -142,12 +142,13 @@ def read_program(path: str, package: str, folders: list[str], read: Callable[[st
             is_computed = call.made_of is None and len(call.node.args) < 2 and not isinstance(scope.resolve(call.node.func), External)
             calls += [*constructor(scope, call.node)] or [computed_constructor(call, scope)] * is_computed
         trained = [engine for engine in engines if trains(evaluated.call(engine))]
-        engines = trained if trained or accelerators(named) else engines
+        engines = trained if trained or accelerators(named, evaluated.reached) else engines
         if not calls:
             known = evaluations.under(bare).call
             calls += [each for each in engines if given_mapping(evaluated.call(each)) or given_mapping(known(each))]
     facts.engines = tuple(engines)
-    calls = calls or ([*accelerators(named)] if not facts.arguments or own_training(facts) else [])
+    if not calls and (not facts.arguments or own_training(facts)):
+        calls += accelerators(named, lambda call: evaluations.under(any_line).reached(call))
     facts.built, facts.further = tuple(calls[:MOST]), len(calls[MOST:])
     return facts
 
@@ -356,14 +357,17 @@ class Constructor(BuiltCall):
         return any(isinstance(node, ast.Name) and node.id in self.names for update in updates for node in ast.walk(update))
 
 
-def accelerators(named: list[NamedCall]) -> list[AcceleratorCall]:
-    """The single call of `Accelerator` in a program; empty if there are several, or if its arguments are unknown."""
+def accelerators(named: list[NamedCall], reached: Callable[[BuiltCall], MadeCall | None]) -> list[AcceleratorCall]:
+    """The single call of `Accelerator` in a program; empty if there are several, or if its arguments or whether it is made are unknown."""
     calls: list[AcceleratorCall] = []
     for scope, call, found in named:
         is_own = isinstance(found, External) and found.name.partition(".")[0] == "accelerate"
         if is_own and dotted(call.func)[-1:] == ["Accelerator"]:
             calls.append(AcceleratorCall("Accelerator", call, scope))
-    return calls if len(calls) == 1 and not calls[0].call.args and not calls[0].is_conditional else []
+    if len(calls) != 1 or calls[0].call.args:
+        return []
+    made = reached(calls[0]) if calls[0].is_conditional else None
+    return calls if not calls[0].is_conditional or (made is not None and not made.conditions) else []
 
 
 def constructors(scopes: list[Scope], parsers: list[Construction]) -> list[Constructor]:

@@ -159,6 +159,12 @@ def test_the_precision_is_that_of_the_deepspeed_file():
     assert "precision" not in [item.label for item in found.items], "its own summary says it"
 
 
+def test_a_deepspeed_file_that_is_not_read_may_set_the_precision():
+    text = "distributed_type: DEEPSPEED\nnum_processes: 4\ndeepspeed_config:\n  deepspeed_config_file: /data/ds.json\n"
+    assert "precision" not in [item.label for item in account(config(text)).items]
+    assert "precision" in [item.label for item in account(config(text + "mixed_precision: bf16\n")).items]
+
+
 def test_only_a_name_that_ends_in_json_is_json(tmp_path, monkeypatch):
     """accelerate 1.15.0 commands/config/config_args.py, `load_config_from_file`."""
     monkeypatch.chdir(tmp_path)

@@ -74,6 +74,14 @@ def test_what_the_arguments_make_of_the_batch(run, arguments, loader, sizes):
     assert run(PROGRAM.format(arguments, loader))["sizes"] == [sizes]
 
 
+@each_case(("given", "sizes"), [("", [8, 2, 64]), ("make()", [None, None, None])])
+def test_an_accelerator_that_a_branch_makes(run, given, sizes):
+    """The evaluation decides which branch it is."""
+    start = "def start(given=None):\n    if given is None:\n        given = Accelerator(gradient_accumulation_steps=2)\n    return given\n"
+    code = PROGRAM.format("", "batch_size=8").replace("accelerator = Accelerator()\n", f"{start}accelerator = start({given})\n")
+    assert run(code, path="run.sh", line="accelerate launch --multi_gpu --num_processes 4 train.py --lr 1 --epochs 2")["sizes"] == [sizes]
+
+
 @each_case(
     ("made", "later", "sizes"),
     [

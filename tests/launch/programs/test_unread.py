@@ -320,6 +320,20 @@ def test_the_code_that_builds_the_arguments_and_was_not_followed_is_named(asked)
     ]
 
 
+@pytest.mark.parametrize(
+    ("code", "why"),
+    [
+        ("args = HfArgumentParser(TrainingArguments).parse_dict(load())[0]\nTrainer(args=args).train()\n", "the program makes what its"),
+        ("acc = Accelerator() if given() else Accelerator(log_with='wandb')\nacc.backward(1)\n", "it makes several `Accelerator`s"),
+        ("if given():\n    acc = Accelerator()\nacc.backward(1)\n", "whether it makes its `Accelerator` is not known"),
+    ],
+)
+def test_why_the_training_is_not_read(asked, code, why):
+    program = f"{PARSER}{TRAINER}from accelerate import Accelerator\nargs = p.parse_args()\n{code}"
+    found, _ = asked({"train.py": program}, "torchrun --nproc_per_node 2 train.py\n")
+    assert [each["why"][: len(why)] for each in found["not_read"]] == [why]
+
+
 def test_a_class_of_a_framework_that_is_not_modelled_is_not_taken_as_read(asked):
     own = "from trl.trainer.utils import OnPolicyConfig\nclass Own(OnPolicyConfig): ...\n"
     found, _ = asked(
