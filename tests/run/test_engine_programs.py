@@ -113,3 +113,19 @@ def test_the_size_of_an_own_loader_is_no_term_of_the_batch_equation(tmp_path, mo
     )
     main(["check", "train.py", "--format", "json"])
     assert [each["code"] for each in json.loads(capsys.readouterr().out)["diagnostics"] if each["code"].startswith("BAT")] == []
+
+
+@pytest.mark.parametrize(("name", "stage"), [("ds.json", 2), ("gone.json", None)])
+def test_the_line_decides_which_config_an_engine_gets(tmp_path, monkeypatch, capsys, name, stage):
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ds.json").write_text('{"train_micro_batch_size_per_gpu": 8, "zero_optimization": {"stage": 2}}')
+    (tmp_path / "train.py").write_text(
+        "import argparse, json, deepspeed\nparser = argparse.ArgumentParser()\nparser.add_argument('--config', default='ds.json')\n"
+        "args = parser.parse_args()\nwith open(args.config) as file:\n    config = json.load(file)\n"
+        "engine, *_ = deepspeed.initialize(model=m, config_params=config)\nengine.backward(1)\n"
+    )
+    (tmp_path / "run.sh").write_text(f"torchrun --nproc_per_node 2 train.py --config {name}\n")
+    main(["explain", "run.sh", "--format", "json"])
+    settings = {each["name"]: each["value"] for each in json.loads(capsys.readouterr().out)["settings"]}
+    assert (settings.get("ZeRO stage"), "precision" in settings) == (stage, stage is not None)

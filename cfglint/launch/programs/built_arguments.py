@@ -8,7 +8,7 @@ import ast
 
 from cfglint.evaluate import Reason, Unknown
 from cfglint.launch.command import not_known
-from cfglint.launch.kinds import LAUNCH, base_fields, kind_of_class, trainer_of_class
+from cfglint.launch.kinds import ENGINE, LAUNCH, base_fields, kind_of_class, trainer_of_class
 from cfglint.launch.machine import VISIBLE
 from cfglint.launch.overrides import Override
 from cfglint.launch.program import HF_PARSERS, AdapterCall, ImportedNames, OwnLoop, ProgramCall, ProgramFacts, TrainerCall
@@ -174,7 +174,8 @@ def loop_of(program: ProgramFacts, context: Context) -> OwnLoop | None:
 
 def with_engines(program: ProgramFacts, context: Context) -> ProgramFacts:
     """The facts with the engines whose configs only the words of a line decide, if the program builds nothing else."""
-    if not program.engines or any(built_call.kind != LAUNCH for built_call in program.built):
+    others = tuple(built_call for built_call in program.built if built_call.kind == LAUNCH)
+    if not program.engines or any(built_call.kind not in (LAUNCH, ENGINE) for built_call in program.built):
         return program
     evaluated = evaluation_of(program, context)
     made = [(engine, evaluated.call(engine)) for engine in program.engines]
@@ -183,8 +184,10 @@ def with_engines(program: ProgramFacts, context: Context) -> ProgramFacts:
     if known:
         return changed(program, built=tuple(known))
     hidden = next((call for _, call in made if is_unknown_config(call)), None)
-    unread = (unread_at("deepspeed.initialize", hidden, "its config is computed"),) if hidden is not None and not program.built else ()
-    return changed(program, not_read=program.not_read + unread)
+    if hidden is None:
+        return program
+    unread = () if others else (unread_at("deepspeed.initialize", hidden, "its config is computed"),)
+    return changed(program, built=others, not_read=program.not_read + unread)
 
 
 def config_of_engine(evaluated: Evaluated) -> tuple[str, bool]:
