@@ -66,7 +66,7 @@ def global_batch(old: Side, new: Side) -> Iterator[Consequence]:
         sizes = "" if replicas[0] == replicas[1] else f", on {replicas[0]} -> {replicas[1]} GPUs each"
         text = f"global batch {how} on any number of GPUs: {samples} samples per {unit} and step{sizes}{terms}"
         yield Consequence("global_batch", text, factor=quotient(shares[1], shares[0]), known=False)
-    elif before is None and None in shares:
+    elif before is None and None in shares and gpus_per_replica(old) == gpus_per_replica(new):
         yield from part_of_batch(old, new)
     elif terms:
         stays = f"global batch unchanged at {after:,}" if after is not None else "global batch unchanged on any number of GPUs"

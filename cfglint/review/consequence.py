@@ -145,9 +145,10 @@ def number(value: Any) -> float | None:
 
 
 def as_written(item: Item) -> str:
-    """A value in the spelling of its file."""
-    node = item.setting.node
-    return node.raw if item.setting.written and node is not None and node.kind == "scalar" else spelled(item.setting.known)
+    """A value, a number in the spelling of its file."""
+    node, value = item.setting.node, item.setting.known
+    is_spelled = item.setting.written and node is not None and node.kind == "scalar" and number(value) is not None
+    return node.raw if is_spelled and node is not None else spelled(value)
 
 
 def spelled(value: object, label: str = "") -> str:

@@ -264,7 +264,7 @@ def other_lines(old: Side, new: Side) -> Iterator[Consequence]:
         known = None not in (before, after)
         # The files may not determine a line without a value (`"auto"`, no section).
         is_open = label in LEFT_OPEN or (label == "precision" and label in old.lines and label in new.lines)
-        if label in OWN_SENTENCE or equal(before, after) or not (known or is_open):
+        if label in OWN_SENTENCE or equal(before, after) or not (known or is_open) or is_not_computed(label, old, new):
             continue
         texts = (
             "unknown" if value is None and side.run.not_read else spelled(value, label) for side, value in ((old, before), (new, after))
@@ -273,6 +273,15 @@ def other_lines(old: Side, new: Side) -> Iterator[Consequence]:
         if label == "ZeRO stage" and isinstance(after, int) and after in SHARDED:
             text += f": {SHARDED[after]}"
         yield Consequence(name_of(label), text, plain(label, before), plain(label, after), known=known)
+
+
+def is_not_computed(label: str, old: Side, new: Side) -> bool:
+    """Whether a side lacks a line with all others of its group, because the framework refuses its values before it computes with them."""
+    for side, other in ((old, new), (new, old)):
+        if label not in side.lines and side.outcome.verdict != "accept":
+            group = other.lines[label].group
+            return not any(item.group == group for item in side.lines.values())
+    return False
 
 
 def from_settings(old: Side, new: Side, settings: list[SettingChange], covered: set[str]) -> list[Consequence]:

@@ -285,7 +285,9 @@ class Differ:
         if config is None or value is NOWHERE:
             default = self._default(side, path)
             word = default if self.kind == LAUNCH and isinstance(default, str) else spelled(default)
-            text = "(unset)" if default is NOWHERE or default is None else f"{shortened(word)} (default)"
+            # It has another value where what reads the file, or makes the config, sets it.
+            is_filled = config is not None and len(path) == 1 and config.values.get(path[0], default) != default
+            text = "(unset)" if default is NOWHERE or default is None or is_filled else f"{shortened(word)} (default)"
             return SettingState(default, UNKNOWN if self.open[side] else text)
         setting = config.setting(*path).at_value
         document, node = setting.document, setting.node
@@ -297,7 +299,7 @@ class Differ:
             text = "(given)" if value is None else readable(value)
         is_unknown = isinstance(value, Unknown) or (isinstance(document, CommandDocument) and str(path[0]) in document.unknown)
         text = UNKNOWN if is_unknown else text
-        return SettingState(value, text, setting.place, (document.path, first, node.end))
+        return SettingState(value, readable(text), setting.place, (document.path, first, node.end))
 
 
 def leaves(values: ConfigMapping, path: Path = ()) -> Iterator[tuple[Path, ConfigValue]]:

@@ -141,6 +141,12 @@ def test_a_submodule_that_is_not_checked_out_is_another_source_tree(folder):
     assert found("conf/train.yaml")[0] == {"transformers": "4.36.2"}
 
 
+def test_a_repository_among_those_of_others_is_the_copy_that_is_installed(folder):
+    write(folder, {".git/HEAD": "", "third_party/ms-swift/swift/version.py": "__version__ = '4.1.0.dev0'\n", "scripts/train.yaml": ""})
+    facts = Repositories().complete(LaunchFacts(), "scripts/train.yaml", ["ms-swift"])
+    assert facts.outside == {"ms-swift": "at the development version 4.1.0.dev0 (third_party/ms-swift/swift/version.py)"}
+
+
 def test_a_folder_for_the_installation_speaks_for_folders_with_programs(folder):
     """Another folder with programs is a project of its own."""
     other = {".git/HEAD": "", "train/train.sh": "", "train/train.py": ""}

@@ -457,3 +457,19 @@ def test_settings_that_no_number_shows(told):
 def test_epochs_of_verl_are_told_without_the_number_of_prompts(told):
     line = "python -m verl.trainer.main_ppo data.train_batch_size=512 trainer.n_gpus_per_node=8 trainer.total_epochs={}\n"
     assert "total steps about 5 times as much: 3 -> 15 epochs" in told({"run.sh": line.format(3)}, {"run.sh": line.format(15)})
+
+
+def test_a_precision_is_named_however_the_file_sets_it(compare):
+    [sentence] = [each.text for each in compare(None, engine(), gpus=8).sentences if each.what == "run"]
+    assert "precision bf16" in sentence
+
+
+AXOLOTL = (
+    "base_model: m\nadapter: qlora\nload_in_4bit: {}\nlr_scheduler: cosine\nlearning_rate: 1e-4\ndatasets: [{{path: d, type: alpaca}}]\n"
+)
+
+
+def test_what_a_refused_config_leaves_uncomputed_is_not_said_to_be_gone(told):
+    sentences = told(AXOLOTL.format("true"), AXOLOTL.format("false"), kind="axolotl")
+    assert sentences
+    assert not any("schedule" in each for each in sentences)

@@ -10,7 +10,7 @@ from cfglint.frameworks.releases.versions import is_version
 from cfglint.launch.line import LaunchLine
 from cfglint.project.statements.lines import editable
 from cfglint.project.statements.statement import Statement, nightly, normalised
-from cfglint.source.annotations import Callable, Iterator
+from cfglint.source.annotations import Callable, Collection, Iterator
 from cfglint.source.file_source import DiskFolders
 from cfglint.source.project_files import ROOT, Project
 from cfglint.source.root import leads_out
@@ -26,6 +26,10 @@ MOST_LINES = 3000  # of a file that are searched for its version
 def names_of(package: str) -> tuple[str, ...]:
     """The names that a package has and had, the present one first."""
     return (package, *(name for framework in of_package(package) for name in framework.former_packages))
+
+
+REPOSITORIES = {name.replace("-", ""): package for package in RELEASES for name in names_of(package)}
+COLLECTIONS = ("third_party", "third-party", "thirdparty", "3rdparty", "external", "submodules", "vendor")
 
 
 def modules_of(package: str) -> list[str]:
@@ -50,7 +54,6 @@ def in_folder(folder: str, names: list[str], module: str, text: Callable[[str], 
 
 def missing_submodules(folder: str, file: str, disk: DiskFolders) -> Iterator[tuple[str, Statement]]:
     """The packages whose source is a git submodule of a folder that is not checked out: a tree of its own, whose release is not known."""
-    names = {name.replace("-", ""): package for package in RELEASES for name in names_of(package)}
     path = ""
     for line in disk.text(os.path.join(folder, file)).splitlines()[:MOST_LINES]:
         key, _, value = (part.strip() for part in line.partition("="))
@@ -58,8 +61,8 @@ def missing_submodules(folder: str, file: str, disk: DiskFolders) -> Iterator[tu
             path = value
         elif key == "url" and path and not disk.names(os.path.join(folder, path)):
             repository = value.rstrip("/").rpartition("/")[2].removesuffix(".git").lower().replace("-", "").replace("_", "")
-            if repository in names:
-                yield names[repository], Statement(file, elsewhere=f"the submodule {path}")
+            if repository in REPOSITORIES:
+                yield REPOSITORIES[repository], Statement(file, elsewhere=f"the submodule {path}")
 
 
 def places_of_line(line: LaunchLine, project: Project, script: str) -> list[str]:
@@ -97,6 +100,16 @@ def name_in_setup(text: str) -> str:
         if mark and name.strip() == "name" and value[:1] in ("'", '"'):
             return "" if version_in(text, "setup.py") else normalised(value.rstrip(",").strip("\"'"))
     return ""
+
+
+def checkouts(folder: str, names: Collection[str], disk: DiskFolders) -> Iterator[tuple[str, str]]:
+    """(package, path) of the repositories of packages that a folder holds among those of others: `third_party/ms-swift`."""
+    for collection in COLLECTIONS:
+        inside = disk.names(os.path.join(folder, collection)) if collection in names else ()
+        for name in inside:
+            package = REPOSITORIES.get(name.lower().replace("-", "").replace("_", ""))
+            if package is not None:
+                yield package, f"{collection}/{name}"
 
 
 def version_in(text: str, file: str) -> str:
