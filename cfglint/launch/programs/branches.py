@@ -278,6 +278,16 @@ def stores_below(node: ast.If | ast.match_case, side: bool) -> tuple[ast.AST, ..
 
 
 @lru_cache(MOST_FUNCTIONS)
+def only_counts(node: ast.While) -> bool:
+    """Whether a loop does nothing but assign what it computes, as one that halves a batch until it fits."""
+    inner = [each for line in node.body for each in ast.walk(line)]
+    statements = (each for each in inner if isinstance(each, ast.stmt))
+    return not any(isinstance(each, ast.Call) for each in inner) and all(
+        isinstance(each, (ast.Assign, ast.AugAssign, ast.If, ast.Pass)) for each in statements
+    )
+
+
+@lru_cache(MOST_FUNCTIONS)
 def is_generator(node: ast.AST) -> bool:
     stack = list(getattr(node, "body", [])) if not isinstance(node, ast.Lambda) else []
     while stack:

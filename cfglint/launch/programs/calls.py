@@ -300,11 +300,14 @@ class ProgramEvaluation(TrainingLoops):
 
     def fill(self, data: Instance, made_of: Class, given: Given, named: Named) -> None:
         names = field_names(made_of)
+        of_environment = any(isinstance(each, External) and each.name.endswith(".BaseSettings") for each in made_of.line)
         for place, name in enumerate(names):
             if place < len(given):
                 data.slots[name] = given[place]
             elif name in named:
                 data.slots[name] = named[name]
+            elif of_environment:
+                data.slots[name] = unknown(Reason("environment", f"the variable of the setting `{name}`"))
             else:
                 default = self.of_class(made_of, name, None)
                 if None in named:

@@ -225,6 +225,8 @@ class Expressions:
             return Value(Sequence(parents, "tuple"))
         if isinstance(data, Choice):
             return one_of([self.attribute(each, name) for each in owner.objects if isinstance(each.data, Container)], *data.reasons)
+        if name == "value" and owner.is_plain:
+            return owner  # a member of an Enum counts as its value
         return Value(Method(owner, name)) if owner.known else unknown_from(owner)
 
     def of_launch(self, data: Built, name: str) -> Value | None:
@@ -308,7 +310,7 @@ class Expressions:
             return Value(data.splits[key.data]) if key.data in data.splits else unknown()
         if isinstance(data, Opaque) and data.name == STREAMED_SPLITS:
             return Value(Opaque(STREAMED))
-        if type(key.data) is not int:
+        if not isinstance(key.data, int):
             return unknown()
         if isinstance(data, Sequence) and not data.is_open and -len(data.items) <= key.data < len(data.items):
             return data.items[key.data]

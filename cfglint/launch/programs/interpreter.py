@@ -31,6 +31,7 @@ from cfglint.launch.programs.branches import (
     ends,
     is_generator,
     is_import_error,
+    only_counts,
     side_of,
     stores_below,
 )
@@ -40,6 +41,7 @@ from cfglint.launch.programs.modules import FRAMEWORKS, UNSLOTH, External, Modul
 from cfglint.launch.programs.objects import (
     ABSENT,
     ITEMS,
+    MOST_TURNS,
     NONE,
     OPEN,
     Built,
@@ -492,6 +494,10 @@ class Interpreter(Branches):
         self._merge(ways, goes_on)
 
     def _do_while(self, node: ast.While, frame: Frame) -> None:
+        turns = MOST_TURNS if only_counts(node) else 0
+        while turns and self.holds(node.test, frame) is True:
+            self.block(node.body, frame)
+            turns -= 1
         if self.holds(node.test, frame) is not False:
             self._unknown_loop(node, frame, None)
         else:
