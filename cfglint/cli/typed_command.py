@@ -11,17 +11,10 @@ from cfglint.cli.argument_parser import Namespace
 from cfglint.findings.diagnostic import Outcome
 from cfglint.findings.wording import counted
 from cfglint.frameworks.releases.versions import INSTALLED
-from cfglint.launch.slurm import MARK, header
-from cfglint.source.files import TYPED, FileProblem, read_bytes
+from cfglint.source.files import TYPED
 from cfglint.source.shell.state import SECRET
 
-SUBMIT = "sbatch"
-ELSEWHERE = (SUBMIT, "salloc", "srun", "ssh", "pdsh", "kubectl", "sky", "qsub")  # start the training on other machines, unless allocated
-WITH_VALUE = "AabCcDdeGiJLMmnNopqtwx"  # letters of sbatch's options that take a value (sbatch(1), 22.05)
-WITHOUT_VALUE = (
-    "--contiguous --exclusive --get-user-env --hold --ignore-pbs --no-kill --no-requeue --overcommit --oversubscribe --parsable "
-    "--propagate --quiet --reboot --requeue --spread-job --test-only --use-min-nodes --verbose --wait"
-).split()
+ELSEWHERE = ("sbatch", "salloc", "srun", "ssh", "pdsh", "kubectl", "sky", "qsub")  # start the training on other machines, unless allocated
 DEVICES = "CUDA_VISIBLE_DEVICES"
 NODES = ("SLURM_JOB_NUM_NODES", "SLURM_NNODES")
 OF_NODE = "SLURM_GPUS_ON_NODE"
@@ -33,7 +26,7 @@ def of_command(arguments: Namespace) -> None:
     """Make the arguments those of a script that consists of the command, with what is installed, visible and set here."""
     words: list[str] = arguments.command
     program = os.path.basename(words[0])
-    script = submitted(words[1:], arguments) if program == SUBMIT else shlex.join(words) + "\n"
+    script = shlex.join(words) + "\n"
     arguments.paths, arguments.stdin_filename, arguments.piped = ["-"], TYPED, script.encode(errors="surrogateescape")
     here = [
         f"{name}={value}"
@@ -84,31 +77,3 @@ def visible_gpus() -> tuple[int | None, str]:
         return None, ""
     names = [line for line in done.stdout.splitlines() if line.strip()] if done.returncode == 0 else []
     return (len(names), "nvidia-smi") if names else (None, "")
-
-
-def submitted(words: list[str], arguments: Namespace) -> str:
-    """The script that `sbatch` runs: its header with the options of the line, and the call; `--export=NAME=VALUE` adds to --env."""
-    place = 0
-    options: list[str] = []
-    while place < len(words) and words[place].startswith("-"):
-        name, given, value = words[place].partition("=")
-        options.append(words[place])
-        place += 1
-        takes_value = not given and name not in WITHOUT_VALUE and (name.startswith("--") or (len(name) == 2 and name[1] in WITH_VALUE))
-        if takes_value and place < len(words):
-            value = words[place]
-            options.append(value)
-            place += 1
-        if name == "--export":
-            arguments.env = [*arguments.env, *(each for each in value.split(",") if "=" in each)]
-    called = words[place:]
-    if not called:
-        return shlex.join([SUBMIT, *words]) + "\n"
-    try:
-        text = read_bytes(called[0]).decode(errors="replace")
-    except FileProblem:
-        text = ""
-    lines = [line for line in text.splitlines() if line.startswith(MARK)] if header(called[0], text) else []
-    if options:
-        lines.append(f"{MARK} {shlex.join(options)}")
-    return "\n".join([*lines, shlex.join(["bash", *called])]) + "\n"

@@ -13,7 +13,7 @@ from cfglint.launch.launcher import PYTHON, Launcher, is_command, is_python, lau
 from cfglint.launch.line import MACHINE, RANKS_OF_SRUN, LaunchLine, NamedFile
 from cfglint.launch.machine import VISIBLE, Machine, Surroundings
 from cfglint.launch.markdown import BEFORE_A_WORD, as_words, unfilled
-from cfglint.launch.slurm import Header, devices_of_step, header
+from cfglint.launch.slurm import SUBMITTED_FROM, Header, devices_of_step, header, submitted
 from cfglint.launch.training import may_launch, trains
 from cfglint.source import files
 from cfglint.source.annotations import Any, Callable, Iterable, Sequence
@@ -29,12 +29,11 @@ from cfglint.source.shell.started_command import StartedCall
 from cfglint.source.shell.tables import listed
 from cfglint.source.shell.wrappers import SCRIPTS, command_name, unwrapped
 
-SUBMITTED_FROM = "SLURM_SUBMIT_DIR"
 MPI = ("mpirun", "mpiexec")
 MAKEFILES = ("makefile", "gnumakefile")
 TASKS = (".yaml", ".yml")  # which SkyPilot runs
 LEAST = 3  # characters of the name of a launcher that is looked for anywhere in a script
-SOURCING = ("source ", "\n. ")  # another file may contain the launch
+SOURCING = ("source ", "\n. ", "sbatch ")  # another file may contain the launch
 LONGEST = 1_000_000
 WORTH_A_LOOK = 1_000  # steps after which the words of a script and of the files that it can reach are looked at
 MOST_EVALUATIONS = 32  # scripts, or blocks of a Markdown file, whose effects are kept
@@ -140,8 +139,8 @@ class Reader:
         if launch_lines:
             head = job_of(path, text)
             for line in launch_lines:
-                line.script_path, line.sourced, line.header = path, followed.sourced_files, head
-                findings.header_sizes(line, head)
+                line.script_path, line.sourced, line.header = path, followed.sourced_files, line.call.job or head
+                findings.header_sizes(line, line.header)
                 findings.missing_files(line, followed.calls, followed.written)
                 if not line.is_on_page:
                     unfilled(line, text)
@@ -200,6 +199,7 @@ class Reader:
         while True:
             interpreter = ShellInterpreter(folder, name, self.project.text, self.project.exists, self.budget)
             interpreter.project, interpreter.folders, interpreter.limit = self.project, folders, limit
+            interpreter.submits = submitted
             interpreter.state.variables.update(variables)
             interpreter.state.exported.update(variables)
             interpreter.state.knows_environment = self.machine.here and "BASH_ENV" not in variables
@@ -438,7 +438,7 @@ def job_of(path: str, text: str) -> Header:
         from cfglint.launch import skypilot
 
         return skypilot.header(path, text)
-    return header(path, text)
+    return header(Script(path, text))
 
 
 def with_start_folder(text: Text, folder: str) -> Text:

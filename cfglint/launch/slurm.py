@@ -6,9 +6,12 @@ import re
 from itertools import takewhile
 
 from cfglint.batch.cards import CUDA, ROCM, find
+from cfglint.evaluate import Reason
 from cfglint.source.annotations import Sequence
 from cfglint.source.record import Record
-from cfglint.source.shell.placed_text import Text, TextPart
+from cfglint.source.shell.placed_text import Text, TextPart, literal, unknown
+from cfglint.source.shell.script import PLACEHOLDER, Script
+from cfglint.source.shell.tables import names
 
 SHORT = {
     "N": "nodes",
@@ -34,7 +37,9 @@ OPTIONS_OF = {  # a variable of the job -> the options of the header that may se
     "SKYPILOT_NUM_GPUS_PER_NODE": ("gpus-per-node",),
 }
 OTHER_NAMES = {"tasks-per-node": "ntasks-per-node"}  # slurm_opt.c: both names have one value
+SIZES = names("nodes ntasks ntasks-per-node gpus gpus-per-node gres gpus-per-task cpus-per-task")
 MARK = "#SBATCH"
+SUBMITTED_FROM = "SLURM_SUBMIT_DIR"
 DEVICES = "CUDA_VISIBLE_DEVICES"
 OF_NODES = ("gpus-per-node", "gres", "gpus")
 OF_GPUS = (*OF_NODES, "gpus-per-task")
@@ -154,21 +159,33 @@ def card_in(word: str) -> str:
     return ""
 
 
-def header(path: str, text: str) -> Header:
+def header(script: Script) -> Header:
     options: dict[str, Text] = {}
-    if MARK not in text:
+    if MARK not in script.text:
         return Header(options)
     offset = 0
-    for line in text.split("\n"):
+    for line in script.text.split("\n"):
         stripped = line.strip()
         if stripped and not stripped.startswith("#"):
             break
         if line.startswith(MARK) and line[len(MARK) : len(MARK) + 1] in (" ", "\t"):
             words = takewhile(lambda match: not match.group().startswith("#"), WORDS(line, len(MARK)))
-            places = ((match.group(), (path, offset + match.start(), offset + match.end())) for match in words)
-            options.update(options_in([Text((TextPart(*place),)) for place in places]))
+            options.update(options_in([script.literal(offset + match.start(), offset + match.end()) for match in words]))
         offset += len(line) + 1
     return Header(options)
+
+
+def submitted(script: Script, options: list[Text], folder: str | None) -> tuple[Header, dict[str, Text]]:
+    """The header of a job that a script submits, and its variables: the options of the command override those of the script."""
+    head = Header({**header(script).options, **options_in(options)})
+    unclear = [text for name, text in head.options.items() if name in SIZES and (not text.known or PLACEHOLDER in text.string)]
+    variables = head.environment()
+    if unclear:  # what it computes hangs on them
+        reasons = unclear[0].reasons or (Reason("argument", f"`{MARK}` with a value that the script computes"),)
+        variables = dict.fromkeys(variables, unknown(*reasons))
+    if folder is not None:
+        variables[SUBMITTED_FROM] = literal(folder)
+    return Header({name: text for name, text in head.options.items() if text not in unclear}), variables
 
 
 def options_in(words: Sequence[Text]) -> dict[str, Text]:

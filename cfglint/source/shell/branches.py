@@ -17,6 +17,7 @@ from cfglint.source.shell.placed_text import Text, unknown
 from cfglint.source.shell.reasons import OF_CALL, UNCLEAR, UNDECIDED, by_call, unset
 from cfglint.source.shell.script import part_of
 from cfglint.source.shell.state import State
+from cfglint.source.shell.wrappers import SHELLS, SUBMIT
 
 Clause = tuple[list[SyntaxNode], list[SyntaxNode]]  # condition or patterns, body
 
@@ -31,15 +32,18 @@ def pipeline(shell: Execution, node: SyntaxNode) -> Truth:
     status: Truth = UNCLEAR
     stdin = shell.stdin
     for index, stage in enumerate(stages):
-        if shell.captured is None:
-            status = shell.apart(shell.statement, stage)
+        reader = shell.source(stages[index + 1]).partition(" ")[0].strip() if index < len(stages) - 1 else ""
+        if shell.captured is None and reader not in (*SHELLS, SUBMIT):
+            with shell.during(stdin=stdin):
+                status = shell.apart(shell.statement, stage)
+            stdin = None
             continue
         printed: list[Text] = []
         with shell.during(captured=printed, stdin=stdin):
             status = shell.apart(shell.statement, stage)
         shell.stdin = None
         stdin = Text(part for text in printed for part in text.parts)
-        if index == len(stages) - 1:
+        if shell.captured is not None and index == len(stages) - 1:
             shell.captured.append(stdin)
     return status
 

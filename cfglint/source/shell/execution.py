@@ -102,6 +102,8 @@ class Execution:
 
     handlers: Mapping[str, Handler]
     project: Project | None = None
+    # (header, variables) of a job: of its script, the options with which it is submitted, and the folder.
+    submits: Callable[[Script, list[Text], str | None], tuple[object, dict[str, Text]]] | None = None
     folders: Sequence[str] = ()
     limit: int | None = None  # steps after which it is suspended
 
@@ -119,6 +121,7 @@ class Execution:
         self.exists = exists
         self.calls: list[StartedCall] = []
         self.written: set[str] = set()  # files that redirections create
+        self.contents: dict[str, Text] = {}  # of scripts among them
         self.is_complete = True  # whether all statements were followed
         self.depth = 0  # nesting depth of the current statement
         self.node: SyntaxNode | None = None  # the current statement

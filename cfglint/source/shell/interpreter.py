@@ -20,12 +20,12 @@ from cfglint.source.shell.branches import (
     while_loop,
 )
 from cfglint.source.shell.execution import Execution
-from cfglint.source.shell.nested_scripts import call_script, define, run_inner
+from cfglint.source.shell.nested_scripts import call_script, define, run_inner, script_at
 from cfglint.source.shell.placed_text import Text
 from cfglint.source.shell.script import Script
 from cfglint.source.shell.simple_commands import command, redirected
 from cfglint.source.shell.variables import assignment, declaration, unset
-from cfglint.source.shell.wrappers import called_script, keeps_environment, script_of, unwrapped
+from cfglint.source.shell.wrappers import called_script, exported_to_job, keeps_environment, script_of, submitted, unwrapped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,18 +61,25 @@ class ShellInterpreter(Execution):
     def note(self, words: list[Text], environment: dict[str, Text], node: SyntaxNode) -> None:
         """Record a command, or follow the script that is passed to it."""
         wrappers, given, inner = unwrapped(words)
-        text, script = script_of(inner), called_script(inner)
-        start, known = len(self.calls), self.state.knows_environment
+        job = submitted(inner, self.stdin)
+        text, called = (job.script, job.called) if job is not None else (script_of(inner, self.stdin), called_script(inner))
+        composed = Script(self.script.path, "", parts=text) if text is not None and any(part.text for part in text.parts) else None
+        start, known, header = len(self.calls), self.state.knows_environment, None
         exported = {**self.state.environment(), **environment, **given}
-        self.state.knows_environment = known and keeps_environment(words)
-        if text is not None:
+        self.state.knows_environment = known and job is None and keeps_environment(words)
+        script = composed or (script_at(self, called[0])[1] if job is not None and called else None)
+        if job is not None and script is not None and self.submits is not None:
+            header, variables = self.submits(script, job.options, self.state.folder)
+            exported = {**exported_to_job(job.options, exported), **variables}
+        if composed is not None:
             state = self.copied()
             state.variables, state.exported = dict(exported), set(exported)
-            self.apart(run_inner, self, Script(self.script.path, "", parts=text), node, state=state)
-        elif script is None or not call_script(self, *script, exported, node):
+            self.apart(run_inner, self, composed, node, state=state)
+        elif not called or not call_script(self, called[0], called[1:], exported, node):
             self.state.knows_environment = known
             super().note(words, environment, node)
             return
         self.state.knows_environment = known
         for call in self.calls[start:]:
             call.words = [*wrappers, *call.words]
+            call.job = header or call.job

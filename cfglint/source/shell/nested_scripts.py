@@ -77,50 +77,55 @@ def entered(shell: Execution, file: str, arguments: list[Text] | None) -> Iterat
 
 def sourced(shell: Execution, words: list[Text]) -> Truth:
     """Follow `source file`: its statements run here."""
-    located, text = script_at(shell, words[0]) if words else ("", None)
-    if text is None or shell.call_depth > DEEPEST_CALL:
+    located, script = script_at(shell, words[0]) if words else ("", None)
+    if script is None or shell.call_depth > DEEPEST_CALL:
         shell.state.knows_environment = False
         return UNCLEAR
-    count(shell, text)
-    shell.sourced_files.append(shell.readable(located))
+    count(shell, script)
+    if script.verbatim:
+        shell.sourced_files.append(script.path)
     with entered(shell, located, words[1:] or None), suppress(ShellReturn):
-        shell.run(Script(shell.readable(located), text))
+        shell.run(script)
     return UNCLEAR
 
 
-def script_at(shell: Execution, path: Text) -> tuple[str, str | None]:
-    """(located path, content) of another script, the content None if it cannot be read; one of the project may exist relative to another
-    folder, which has to be decided then.
+def script_at(shell: Execution, path: Text) -> tuple[str, Script | None]:
+    """(located path, script) of another script, None if it cannot be read: what this one has written there, or a file; one of the project
+    may exist relative to another folder, which has to be decided then.
     """
     name = path.value
     located = shell.located(name) if name is not None else None
+    written = shell.contents.get(located or "")
+    if written is not None:
+        return located or "", Script(shell.script.path, "", parts=written)
     text = shell.read(located) if located is not None else None
     if text is None and name is not None and not name.startswith(("/", "~")) and shell.exist(name) is not False:
         shell.settle_folder()
-    return located or "", text
+    return located or "", Script(shell.readable(located or ""), text) if text is not None else None
 
 
-def count(shell: Execution, text: str) -> None:
+def count(shell: Execution, script: Script) -> None:
     """Count a script that is followed, against the budget of the one that calls it."""
-    shell.budget.spend(FILE + len(text) // PARSED)
-    shell.sources += 1
+    shell.budget.spend(FILE + len(script.text) // PARSED)
+    shell.sources += script.verbatim
 
 
 def call_script(shell: Execution, path: Text, arguments: list[Text], environment: dict[str, Text], node: SyntaxNode) -> bool:
     """Follow a script that is run as a command of its own, with its exported variables; return False if that is impossible."""
-    located, text = script_at(shell, path)
-    if text is None or located in shell.followed or len(shell.followed) > MOST_SCRIPTS:
+    located, script = script_at(shell, path)
+    if script is None or located in shell.followed or len(shell.followed) > MOST_SCRIPTS:
         return False
-    count(shell, text)
+    count(shell, script)
     start, place, line = len(shell.calls), shell.script.path, shell.script.line(second_word(shell.script, node))
     parameters = None if shell.placeholder or shell.refused is not None or any(map(is_to_be_filled_in, arguments)) else arguments
     # A process of its own, which gets only the exported variables, the folder and its arguments.
     state = State(shell.state.folder, located, dict(environment), set(environment), positional=parameters)
     state.knows_environment, state.needs_caller = shell.state.knows_environment, shell.state.needs_caller
-    alone: dict[str, object] = {"runner": None, "stdin": None, "placeholder": False, "locals": []}
+    runner = None if script.verbatim else shell.runner or Runner(shell.script, node)
+    alone: dict[str, object] = {"runner": runner, "stdin": None, "placeholder": False, "locals": []}
     alone["refused"] = shell.refused if shell.refused is not None and shell.refused[1] else None
     with shell.during(**alone, followed=[*shell.followed, located], call_depth=shell.call_depth + 1):
-        shell.apart(shell.run, Script(shell.readable(located), text), state=state)
-    for call in shell.calls[start:]:
+        shell.apart(shell.run, script, state=state)
+    for call in shell.calls[start:] if script.verbatim else ():
         call.called_from = (place, line)
     return True

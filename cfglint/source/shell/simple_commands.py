@@ -30,6 +30,7 @@ WORD_TYPES = frozenset(
 PLACEHOLDER = re.compile(r"<(?![\s<>&(])[^<>\n|;&]*(?<![\s\d])>").match  # `<path>`, which the grammar takes for redirections
 CHANGING = ("module", "ml", "conda", "mamba", "micromamba", "spack", "workon", "deactivate", "pyenv", "nvm")  # shell functions
 COMMAND_TYPES = WORD_TYPES | {"command_name", "variable_assignment"}
+WRITTEN = (".sh", ".bash", ".slurm", ".sbatch", ".job")  # the ends of the names of scripts
 CHANGES = re.compile(r"\$\{\w+:?[=?]|\(\(").search  # expansions that change the state
 
 
@@ -57,6 +58,8 @@ def redirected(shell: Execution, node: SyntaxNode) -> Truth:
                 break
     try:
         if body is None:
+            return True
+        if shell.captured is None and write_script(shell, node, body):
             return True
         if extra and body.type == "command":
             return command(shell, body, extra)
@@ -118,6 +121,22 @@ def start(shell: Execution, words: list[Text], environment: dict[str, Text], nod
     else:
         shell.captured.append(shell.printed(words))
     return UNCLEAR
+
+
+def write_script(shell: Execution, node: SyntaxNode, body: SyntaxNode) -> bool:
+    """Keep what a command prints into a script; whether it does."""
+    redirections = [inner for child in node.children for inner in (child, *child.children) if inner.type == "file_redirect"]
+    outputs = [each for each in redirections if shell.source(each).startswith(">") and targets(each)]
+    name = shell.expander().string(*targets(outputs[0])[0]).value if len(outputs) == 1 else None
+    located = shell.located(name) if name is not None and name.endswith(WRITTEN) else None
+    if located is None:
+        return False
+    printed: list[Text] = []
+    with shell.during(captured=printed):
+        shell.statement(body)
+    before = shell.contents.get(located, EMPTY) if shell.source(outputs[0]).startswith(">>") else EMPTY
+    shell.contents[located] = Text(part for text in (before, *printed) for part in text.parts)
+    return True
 
 
 def targets(node: SyntaxNode) -> list[Span]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.evaluate import Reason
-from cfglint.source.annotations import Mapping, SyntaxNode
+from cfglint.source.annotations import Any, Mapping, SyntaxNode
 from cfglint.source.record import Record
 from cfglint.source.shell import reasons
 from cfglint.source.shell.placed_text import Escaped, Place, Text
@@ -22,7 +22,8 @@ class StartedCall(Record):
     token at which it stops, what it says; nothing where a placeholder is to be filled in). `needs_caller`: a call without arguments ends
     before it, because parameters, variables or files are missing.
     `called_from` is the command of the followed script that calls the one with this command: (path, line). `assumptions` are the variables
-    that count as not set, by the place of the value that would be another one if they were.
+    that count as not set, by the place of the value that would be another one if they were. `job` is the header of the job that the
+    script submits with this command, None if it runs the command itself.
     """
 
     words: list[Text]
@@ -41,6 +42,7 @@ class StartedCall(Record):
     called_from: tuple[str, int] | None = None
     refused: tuple[Text, str] | None = None
     assumptions: Mapping[tuple[str, int], Reason] = {}
+    job: Any = None
 
     @property
     def cut(self) -> Text | None:
@@ -74,10 +76,11 @@ class Runner(Record):
     node: SyntaxNode
 
     def line(self, place: Place | None) -> int:
-        """The line of a command in the string: its own if it is written in the runner's arguments, else that of the runner."""
+        """The line of a command in the string: its own if it is written in the runner's arguments, or behind, else that of the runner."""
         if place is not None and place[0] == self.script.path and self.script.verbatim:
             inside = place[1] - self.script.offset
-            if self.node.start_byte <= inside < self.node.end_byte:
+            around = self.node.parent if self.node.parent is not None and self.node.parent.type == "redirected_statement" else self.node
+            if around.start_byte <= inside < around.end_byte:
                 return self.script.line(inside)
         return self.script.line(self.node.start_byte)
 

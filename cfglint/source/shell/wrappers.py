@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.source.shell.placed_text import Text, after_mark
+from cfglint.source.record import Record
+from cfglint.source.shell.placed_text import Text, after_mark, joined
 from cfglint.source.shell.tables import names
 
 # Options of srun that take a value in a word of their own (srun(1), 22.05).
@@ -56,6 +57,13 @@ PROFILERS = ("nsys", "ncu")
 CONTAINERS = ("apptainer", "singularity")
 RAY = "ray"  # `ray job submit [options] -- command`
 WRAPPERS = frozenset((*SIMPLE, "env", *RUNNERS, *PROFILERS, RAY, "mpirun", "mpiexec", *VALUED))
+SUBMIT = "sbatch"
+WITH_VALUE = "AabCcDdeGiJLMmnNopqtwx"  # letters of sbatch's options that take a value (sbatch(1), 22.05)
+WITHOUT_VALUE = names(
+    "--contiguous --exclusive --get-user-env --hold --ignore-pbs --no-kill --no-requeue --overcommit --oversubscribe --parsable "
+    "--propagate --quiet --reboot --requeue --spread-job --test-only --use-min-nodes --verbose --wait"
+)
+ENTER = ("Enter", "ENTER", "C-m", "C-M", "KPEnter")  # tmux(1)
 SHELLS = ("bash", "sh", "zsh", "dash", "ksh")
 SCRIPTS = (".sh", ".bash", ".zsh", ".ksh")
 MOST = 12
@@ -145,20 +153,23 @@ def keeps_environment(words: list[Text]) -> bool:
     return not any(command_name(word) in changing or word.string in login for word in words[:MOST])
 
 
-def called_script(words: list[Text]) -> tuple[Text, list[Text]] | None:
-    """(the script that `bash x.sh a b` or `./x.sh a b` runs, its arguments); None for other commands."""
+def called_script(words: list[Text]) -> list[Text]:
+    """The script that `bash x.sh a b` or `./x.sh a b` runs, with its arguments; none for other commands."""
     if not words or command_name(words[0]) not in SHELLS:
         name = words[0].string if words else ""
-        return (words[0], words[1:]) if "/" in name and name.endswith(SCRIPTS) else None
+        return words if "/" in name and name.endswith(SCRIPTS) else []
     index = 1
     while index < len(words) and words[index].string.startswith(("-", "+")):
         if words[index].string == "-s" or (words[index].string[:2] != "--" and "c" in words[index].string):
-            return None
+            return []
         index += 2 if words[index].string in ("-o", "+o", "-O", "+O", "--rcfile", "--init-file") else 1
-    return (words[index], words[index + 1 :]) if index < len(words) else None
+    return words[index:]
 
 
-def script_of(words: list[Text]) -> Text | None:
+def script_of(words: list[Text], stdin: Text | None = None) -> Text | None:
+    """The string that a shell runs as a script: that of `-c`, or its input if it is given no file; what tmux types in one."""
+    if [word.string for word in words[:2]] in (["tmux", "send-keys"], ["tmux", "send"]) and words[-1].string in ENTER:
+        return joined(after_options(words[2:-1], frozenset(("-t", "-N"))))
     if not words or command_name(words[0]) not in SHELLS:
         return None
     for index, word in enumerate(words[1:], 1):
@@ -167,4 +178,46 @@ def script_of(words: list[Text]) -> Text | None:
             return None
         if not text.startswith("--") and "c" in text:
             return words[index + 1] if index + 1 < len(words) else None
-    return None
+    return stdin
+
+
+class Submission(Record):
+    """A job that `sbatch` submits: its options, and the script with its arguments, or the string that is the script."""
+
+    options: list[Text]
+    called: list[Text]
+    script: Text | None
+
+
+def submitted(words: list[Text], stdin: Text | None) -> Submission | None:
+    if not words or command_name(words[0]) != SUBMIT:
+        return None
+    place, wrapped = 1, None
+    while place < len(words) and words[place].string.startswith("-"):
+        name, given, _ = words[place].string.partition("=")
+        takes_value = not given and name not in WITHOUT_VALUE and (name.startswith("--") or (len(name) == 2 and name[1] in WITH_VALUE))
+        if name == "--wrap":
+            wrapped = after_mark(words[place]) if given else words[place + 1] if place + 1 < len(words) else None
+        place += 2 if takes_value else 1
+    called = words[place:]
+    return Submission(words[1:place], called, wrapped if wrapped is not None else stdin if not called else None)
+
+
+def exported_to_job(options: list[Text], variables: dict[str, Text]) -> dict[str, Text]:
+    """The variables of the caller, and the further ones, that a job starts with: all without `--export`."""
+    found = dict(variables)
+    for place, word in enumerate(options):
+        name, given, _ = word.string.partition("=")
+        if name != "--export":
+            continue
+        value = word[len(name) + 1 :] if given else options[place + 1] if place + 1 < len(options) else word[:0]
+        named = value.string.split(",") if value.known else []
+        if named and "ALL" not in named:
+            found = {each: variables[each] for each in named if each in variables}
+        start = 0
+        for each in named:
+            variable, mark, _ = each.partition("=")
+            if mark:
+                found[variable] = value[start + len(variable) + 1 : start + len(each)]
+            start += len(each) + 1
+    return found
