@@ -78,6 +78,39 @@ def test_a_slurm_header_gives_its_variables():
     assert sizes(text + TAIL) == (8, 4, 2)
 
 
+SUBMITTED = "torchrun --nnodes ${SLURM_NNODES:-1} --nproc_per_node 2 train.py --do_train --learning_rate 1 --per_device_train_batch_size "
+JOB = {"job.slurm": f"#!/bin/bash\n#SBATCH --nodes=2\n{SUBMITTED}${{1:-$ROWS}}\n"}
+
+
+@each_case(
+    ("text", "expected"),
+    [
+        ("sbatch job.slurm 4", [(4, "4", 3)]),
+        ("sbatch -N 4 -p gpu job.slurm 4", [(8, "4", 3)]),
+        ("sbatch -N $NODES job.slurm 4", [(None, "4", 3)]),
+        ("for rows in 4 8; do sbatch job.slurm $rows; done", [(4, "4", 3), (4, "8", 3)]),
+        ("A=$(sbatch --parsable job.slurm 4)\nsbatch --dependency=afterok:$A job.slurm 8", [(4, "8", 3)]),
+        ("sbatch --export=ALL,ROWS=4 job.slurm", [(4, "4", 3)]),
+        ("export ROWS=8\nsbatch job.slurm", [(4, "8", 3)]),
+        ("export ROWS=8\nsbatch --export=NONE job.slurm", [(4, None, 3)]),
+        ("sbatch --export=ROWS=4 job.slurm", [(4, "4", 3)]),
+        ("sbatch missing.slurm", []),
+        (f"sbatch -N 3 --wrap '{SUBMITTED}4'", [(6, "4", 1)]),
+        (f"sbatch <<EOF\n#!/bin/bash\n#SBATCH --nodes=2\n{SUBMITTED.replace('$', chr(92) + '$')}4\nEOF", [(4, "4", 4)]),
+        (f"sbatch <<EOF\n#SBATCH --nodes=$NODES\n{SUBMITTED.replace('$', chr(92) + '$')}4\nEOF", [(None, "4", 3)]),
+        (f"R=4\nbash <<EOF\n{SUBMITTED}$R\nEOF", [(2, "4", 3)]),
+        (f"bash <<'EOF'\nR=4\n{SUBMITTED}$R\nEOF", [(2, "4", 3)]),
+        (f'echo "{SUBMITTED}4" | bash -x', [(2, "4", 1)]),
+        (f"cat > go.sh <<EOF\n{SUBMITTED}4\nEOF\nbash go.sh", [(2, "4", 4)]),
+        (f'echo "R=4" > go.sh\necho "{SUBMITTED}\\$R" >> go.sh\nchmod +x go.sh\n./go.sh', [(2, "4", 4)]),
+        (f'tmux send-keys -t a "{SUBMITTED}4" Enter', [(2, "4", 1)]),
+    ],
+)
+def test_jobs_that_a_script_submits_and_scripts_that_it_writes(text, expected):
+    found = [(line.processes, line.arguments[-1].value, line.call.line) for line in lines(text + "\n", JOB)]
+    assert found == expected
+
+
 def test_a_job_starts_in_the_folder_from_which_it_was_submitted():
     files = {"a/b.yaml": "{}"}
     text = "#!/bin/bash\n#SBATCH --gres=gpu:2\nllamafactory-cli train ${SLURM_SUBMIT_DIR}/a/b.yaml\n"

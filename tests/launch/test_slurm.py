@@ -10,6 +10,7 @@ from cases import each_case
 from cfglint.cli import main
 from cfglint.launch.slurm import header
 from cfglint.source.shell.placed_text import literal
+from cfglint.source.shell.script import Script
 
 PROGRAM = """
 from transformers import HfArgumentParser, Trainer, TrainingArguments
@@ -40,13 +41,13 @@ Trainer(args=arguments).train()
     ],
 )
 def test_the_card_of_a_job(options, card):
-    head = header("job.slurm", f"#!/bin/bash\n#SBATCH {options}\n")
+    head = header(Script("job.slurm", f"#!/bin/bash\n#SBATCH {options}\n"))
     assert head.requested_card([]) == card
 
 
 @each_case(("words", "card"), [("srun --gres=gpu:t4:1", "T4"), ("srun -n 1", "A100")])
 def test_a_step_has_options_of_its_own(words, card):
-    head = header("job.slurm", "#!/bin/bash\n#SBATCH --gres=gpu:a100:4\n")
+    head = header(Script("job.slurm", "#!/bin/bash\n#SBATCH --gres=gpu:a100:4\n"))
     assert head.requested_card([literal(word) for word in words.split(" ")]) == card
 
 
