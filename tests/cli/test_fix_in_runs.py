@@ -142,7 +142,7 @@ def test_the_current_count_of_a_file_is_not_overridden(project):
 
 
 @pytest.mark.parametrize("command", [("check",), ("fix",), ("fix", *TARGET)])
-@pytest.mark.parametrize("text", ["cat > run.slurm <<'END'\ntorchrun train.py\nEND\nsbatch run.slurm\n", "echo hi\n"])
+@pytest.mark.parametrize("text", ["cat > run.slurm <<'END'\necho train.py\nEND\nsbatch run.slurm\n", "echo hi\n"])
 def test_a_named_script_without_a_launch_is_not_done(project, capsys, command, text):
     written(project, run_sh=text)
     assert main([*command, "run.sh"]) == 2
