@@ -65,7 +65,7 @@ def _of_field(name: str, section: str, order: list[Release], releases: Mapping[R
 
 def same(fact: Fact, other: Fact | None) -> bool:
     """Whether two facts are equal: 1, 1.0 and true are not, a list and a tuple are."""
-    return other is not None and literal(fact) == literal(other)
+    return other is not None and (repr(fact) == repr(other) or literal(fact) == literal(other))
 
 
 def spans(releases: Mapping[Release, Sections]) -> dict[str, list[tuple[Release, Release]]]:

@@ -200,16 +200,14 @@ def families(found: Iterable[Framework]) -> tuple[str, ...]:
     return tuple(prefix for each in found for prefix in each.rule_families)
 
 
-def likeness(first: Sequence[str], second: Sequence[str]) -> float:
+def likeness(first: tuple[str, ...], second: tuple[str, ...]) -> float:
     """How much of a predicted exception's words another one has, in the same order; its message may go on. 0 for short ones that differ."""
     if first == second:
         return 2.0
-    fixed = min(sum(word != "<>" for word in each) for each in (first, second))
-    telling = {*second[1:]} - OF_ANY
-    named = {word for word in telling if "_" in word and "." not in word}  # the names of what it is about
-    if named and named.isdisjoint(first):
+    fixed, telling, named = traits(second)
+    if min(fixed, traits(first)[0]) < LEAST or not telling or (named and named.isdisjoint(first)):
         return 0.0
-    if fixed < LEAST or not telling or 2 * len(telling.intersection(first)) < len(telling):
+    if 2 * len(telling.intersection(first)) < len(telling):
         return 0.0
     from difflib import SequenceMatcher
 
@@ -220,6 +218,13 @@ def likeness(first: Sequence[str], second: Sequence[str]) -> float:
     ]
     common = sum(block.size for block in blocks)
     return common / max(len(second), blocks[-1].a + blocks[-1].size) if common >= LEAST else 0.0
+
+
+@cache
+def traits(said: tuple[str, ...]) -> tuple[int, frozenset[str], frozenset[str]]:
+    """Of the words of an exception: the number of those that are no values, those that tell what it is about, and the names in these."""
+    telling = frozenset(said[1:]) - OF_ANY
+    return sum(word != "<>" for word in said), telling, frozenset(word for word in telling if "_" in word and "." not in word)
 
 
 def is_alike(text: str, other: str) -> bool:

@@ -133,9 +133,12 @@ class ScanStats(Record):
         self.beyond_limits += [path for path in run.beyond_limits if path not in self.beyond_limits]
         if run.unmodelled:
             self.unmodelled[run.unmodelled] = self.unmodelled.get(run.unmodelled, 0) + 1
-        elif all(diagnostic.severity != ERROR for diagnostic in run.diagnostics):
-            self.not_read.update(dict.fromkeys(reason.text for reason in run.not_read))
-            self.not_known.update(dict.fromkeys(reason.what for reason in run.launch.not_known if not run.not_read))
+        else:
+            not_read, not_known = run.not_read, run.launch.not_known
+            # The findings last: most runs need none here, and not everyone who looks for runs asks for theirs.
+            if (not_read or not_known) and all(diagnostic.severity != ERROR for diagnostic in run.diagnostics):
+                self.not_read.update(dict.fromkeys(reason.text for reason in not_read))
+                self.not_known.update(dict.fromkeys(reason.what for reason in not_known if not not_read))
         outside = run.outside
         for package, said_by in run.facts.target_from.items():
             if package not in outside:

@@ -238,7 +238,7 @@ class Snapshot(FileSource):
         self._targets: dict[str, str] = {}  # of links
 
     def is_file(self, path: str) -> bool:
-        return self._entry(path) is not None or (self._unkept(path) and super().is_file(path))
+        return self._entry(path) is not None or (super().is_file(path) and self._unkept(path))
 
     def is_given(self, path: str) -> bool:
         return self._entry(path) is not None

@@ -44,7 +44,9 @@ class Example:
             run = run_of(self.rule, self.texts, folder, {**self.facts, "target": target})
         except CfglintError:  # no run is left
             return set()
-        texts = (f"{each.code} {each.exception or each.severity}" for each in run.diagnostics if each.code == self.rule.code)
+        texts = (
+            f"{each.code} {each.exception or each.severity}" for each in run.findings_of(self.rule.code) if each.code == self.rule.code
+        )
         found = {text.partition("\n")[0].replace(f"{folder}/", "") for text in texts}
         return found | numbers_of(run)
 

@@ -14,6 +14,7 @@ from cfglint.source.record import Record
 
 MISSING = "???"
 RELATIVE = re.compile(r"\.*")
+BRACE = re.compile(r"[{}]")
 STEPS = re.compile(r"[^.\[\]]+")
 MOST_STEPS = 10_000  # references that are followed for one composition
 MOST_LENGTH = 100_000  # characters of a resolved string
@@ -78,10 +79,10 @@ class Resolver(Record):
             if begin < 0:
                 parts.append(text[position:])
                 break
-            depth, end = 0, begin + 1  # the brace that closes it
-            while end < len(text) and (depth := depth + (text[end] == "{") - (text[end] == "}")):
-                end += 1
-            if end == len(text):
+            depth, end = 1, begin + 1  # the brace that closes it
+            while depth and (brace := BRACE.search(text, end + 1)):
+                depth, end = depth + (1 if brace.group() == "{" else -1), brace.start()
+            if depth:
                 raise ResolutionError(f"omegaconf.errors.GrammarParseError: missing BRACE_CLOSE at '<EOF>' in '{text}'")
             if begin > position:
                 parts.append(text[position:begin])

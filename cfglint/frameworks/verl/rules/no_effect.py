@@ -65,9 +65,11 @@ def unused_setting(config: VerlConfig) -> Iterator[Finding]:
     )
     keys = [".".join(map(str, path)) for path in config.origins]
     for is_used, prefixes, cause, why in parts:
+        if is_used is not False:
+            continue
         below = [key for key in keys if key in prefixes or key.startswith(tuple(f"{prefix}." for prefix in prefixes))]
         written = (setting for setting in map(config.setting, below) if setting.origin != DEFAULT and setting.path != ("critic.enable",))
-        settings = [*written] if is_used is False else []
+        settings = [*written]
         if settings:
             more = f" and {counted(len(settings) - 1, 'other setting')} have" if len(settings) > 1 else " has"
             message = f"`{settings[0].name}`{more} no effect: {why.format(cause)}"
