@@ -138,8 +138,10 @@ NEO090 ValidationError: 1 validation error for DeepSpeedZeroConfig: reduce_buckt
 NEO090 ValidationError: 1 validation error for DeepSpeedZeroConfig: stage3_param_persitance_threshold: Extra inputs are not permitted
 NEO090 pydantic_core._pydantic_core.ValidationError: 1 validation error for DeepSpeedZeroConfig reduce_buckt_size Extra inputs are not permitted
 NEO092 ElasticityConfigError: One or more batch related parameters were found in your ds_config
-NEO095 DeepSpeedConfigError: Checkpoint config contains invalid tag_validation value of MAYBE
+NEO095 AttributeError: 'NoneType' object has no attribute 'get'
+NEO095 DeepSpeedConfigError: Checkpoint config contains invalid tag_validation value of MAYBE, expecting one of ['WARN', 'IGNORE', 'FAIL']
 NEO095 DeepSpeedConfigError: checkpoint::parallel_write::pipeline_stage value of '2' is invalid, expecting: true or false
+NEO095 TypeError: unsupported operand type(s) for |: 'str' and 'bool'
 NEO102 RuntimeError: mat1 and mat2 shapes cannot be multiplied
 PFT001 ValueError: Target module mlp is not supported. Currently, only the following modules are supported: `torch.nn.Linear`, `torch.nn.Embedding`, `torch.nn.Conv1d`, ...
 PFT006 TypeError: __init__() got an unexpected keyword argument 'load_in_4bit'
@@ -181,6 +183,7 @@ STP064 AssertionError
 STP103 ValueError: cycle_first_step_size must be positive, got 0.0
 STP103 ValueError: lr_range_test_step_size must be a positive integer, got 0
 STP103 ValueError: warmup_num_steps must be a positive integer, got 0
+SWF001 ValueError: remaining_argv: ['are', 'helpful']
 SWF018 NotImplementedError: Currently, multi_turn_scheduler is not supported for GKD.
 SWF018 NotImplementedError: The current rlhf_type 'orpo' does not support padding_free/packing. Please set --padding_free/packing to false.
 SWF018 NotImplementedError: seq_kd=True (Sequential KD with teacher generation) is deprecated.
