@@ -136,12 +136,7 @@ def compare(found: ExplainedLog, run_with: Callable[[dict[str, int], float | Non
         first = log_analysis.hint(found.banners[0]) if found.banners else {}
         card = next((failure.gpu_memory for failure in found.failures if failure.gpu_memory), None)
         run = run_with(first, card)
-        attach(found.failures, run_on(run, first["gpus"]) if "gpus" in first else run)
-
-
-def run_on(run: CheckedRun, gpus: int) -> CheckedRun:
-    """A run on the GPUs of its log, if its launch sets another number and can be put on these."""
-    return RunSummary(run, gpus).what_if or run
+        attach(found.failures, (RunSummary(run, first["gpus"]).what_if or run) if "gpus" in first else run)  # on the GPUs of the log
 
 
 def place_in(run: CheckedRun) -> Callable[[str], str]:

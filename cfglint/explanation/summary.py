@@ -51,7 +51,7 @@ class RunSummary:
         self.marks: dict[str, list[int]] = {}
         self.errors: list[Diagnostic] = [diagnostic for diagnostic in run.diagnostics if diagnostic.severity == "error"]
         self.resolved = run.resolved
-        summaries = [config.account() for config in run.configs] if readable(run) else []
+        summaries = [config.account() for config in run.configs] if run.configs and not run.configs[0].fatal_problems else []
         resumption = run.configs[0].resumption if summaries else None
         if resumption is not None:
             resumption.show(summaries[0])
@@ -292,11 +292,6 @@ def what_if(account: RunSummary) -> WhatIfEntry | None:
     return {"gpus": run.facts.gpus, "verdict": run.verdict, "fails_at": run.fails_at, "resolved": run.resolved}
 
 
-def readable(run: CheckedRun) -> bool:
-    """Whether the framework can load the values of the run's files."""
-    return bool(run.configs) and not run.configs[0].fatal_problems
-
-
 def division(batch: Batch) -> str:
     """How the data-parallel size is computed from the GPUs; the framework's own description where it is not a plain division."""
     layout = batch.layout
@@ -386,17 +381,12 @@ def value_or_auto(setting: Setting) -> ConfigValue:
     return None if isinstance(setting.value, Unknown) else setting.value
 
 
-def is_argument(setting: Setting) -> bool:
-    """Whether a setting is an argument of a launch line: it has the same key as in a file."""
-    return setting.document is not None and setting.document.syntax == "shell"
-
-
 def entry(item: Item) -> SettingEntry:
     """One setting; `file` and `line` are null for an unwritten value."""
     setting, at = item.setting, item.setting.at_value
     written = at.document is not None and at.node is not None and at.origin != DEFAULT
     return {
-        "key": pointer(setting.path) if is_argument(setting) else setting.pointer,
+        "key": pointer(setting.path) if setting.document is not None and setting.document.syntax == "shell" else setting.pointer,
         "name": item.label,
         "value": value_or_auto(setting),
         "origin": setting.origin,

@@ -68,21 +68,16 @@ def of_keyword(text: str) -> tuple[list[str], str]:
     named = max((trainer for trainer in trainers if owner.endswith(trainer)), key=len, default="")  # a subclass is named after its base
     answers = [each for kind, code in PACKAGES for each in of_package(kind, code, named or owner, name) if each[1]]
     if not answers and owner.endswith("LoraConfig"):
-        return [], of_adapter(name)
+        from cfglint.frameworks.peft.fields import FIELDS, NEWEST
+
+        since = dotted(FIELDS[name]) if name in FIELDS else ""
+        found = f"LoraConfig has `{name}` from peft {since} on: install it" if since else f"no LoraConfig up to peft {NEWEST} has `{name}`"
+        return [], f"{found}, or remove the key from the program, or from the `adapter_config.json` that is loaded"
     if not answers and owner.endswith("TrainingArguments"):
         return [OF_NO_RELEASE], f"remove `{name}`: no release of transformers from {framework('huggingface').oldest} on has it"
     gone = [answer for answer in answers if REMOVED in answer[1]]
     first = dict(reversed(gone if gone and not owner else answers))
     return sorted(first), "; ".join(dict.fromkeys(first[code] for code in sorted(first)))
-
-
-def of_adapter(name: str) -> str:
-    """What to do about a field that the installed PEFT does not have, of the program or of an adapter that another release saved."""
-    from cfglint.frameworks.peft.fields import FIELDS, NEWEST
-
-    since = dotted(FIELDS[name]) if name in FIELDS else ""
-    found = f"LoraConfig has `{name}` from peft {since} on: install it" if since else f"no LoraConfig up to peft {NEWEST} has `{name}`"
-    return f"{found}, or remove the key from the program, or from the `adapter_config.json` that is loaded"
 
 
 def of_parser(name: str) -> tuple[str, str] | None:

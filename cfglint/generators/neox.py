@@ -115,7 +115,16 @@ SHAPES = {
 def files(job: JobSpec, folder: str = "", *, with_cluster: bool = False) -> Generated:
     """One file, or two: the model and its training, and the paths and nodes of this cluster; no key is in both."""
     rows, shape, chosen = model_rows(job)
-    of_cluster = cluster_rows(job, shape)
+    nodes, output = choices.nodes(job), job.output_dir or "checkpoints"
+    hostfile = "hostfile" if nodes > 1 else None
+    of_cluster = [
+        "Paths",
+        ("data_path", "data/enwik8/enwik8_text_document", "what prepare_data.py makes; without .bin and .idx"),
+        *TOKENIZERS[shape.family].items(),
+        ("save", output),
+        ("load", output, "continues from the last checkpoint, or starts without one"),
+        ("hostfile", hostfile, f"a line for each of the {nodes} nodes: NAME slots={job.needed_gpus() // nodes}"),
+    ]
     made = [main_file(KIND, MODEL, job, rows if with_cluster else [*rows, *of_cluster])]
     if with_cluster:
         made.append(GeneratedFile(CLUSTER, KIND, Keys.of(*of_cluster), (f"Paths and nodes of this cluster; the model is in {MODEL}.",)))
@@ -308,19 +317,6 @@ def fraction(part: int, total: int) -> float:
     near = part / total
     candidates = (near, nextafter(near, 0), nextafter(near, 1))
     return min((candidate for candidate in candidates if candidate * total >= part), key=lambda candidate: candidate * total)
-
-
-def cluster_rows(job: JobSpec, shape: NeoXShape) -> list[Row]:
-    nodes, output = choices.nodes(job), job.output_dir or "checkpoints"
-    hostfile = "hostfile" if nodes > 1 else None
-    return [
-        "Paths",
-        ("data_path", "data/enwik8/enwik8_text_document", "what prepare_data.py makes; without .bin and .idx"),
-        *TOKENIZERS[shape.family].items(),
-        ("save", output),
-        ("load", output, "continues from the last checkpoint, or starts without one"),
-        ("hostfile", hostfile, f"a line for each of the {nodes} nodes: NAME slots={job.needed_gpus() // nodes}"),
-    ]
 
 
 def read(existing: Existing, config: Any) -> None:

@@ -153,17 +153,13 @@ def command_document(line: LaunchLine, text: str) -> CommandDocument:
     document = CommandDocument(call.path, text, min(call.start, len(text)), min(call.end, len(text)))
     arguments, assignments = line.given, launcher_of(line).takes_assignments
     document.assignments = assignments and any(file.role == "positional" for file in line.files)
-    if takes_overrides(line):
+    if any(kind.takes_overrides and kind.runs(line) for _, kind in every_kind()):
         arguments = override_arguments(line.arguments)
         document.assignments = True
     for argument in arguments if arguments is not None and not assignments else read_arguments(line.arguments, assignments=assignments)[0]:
         document.add(argument.name, argument.word.string, argument.word, argument.texts)
     add_size(document, line)
     return document
-
-
-def takes_overrides(line: LaunchLine) -> bool:
-    return any(kind.takes_overrides and kind.runs(line) for _, kind in every_kind())
 
 
 def add_size(document: CommandDocument, line: LaunchLine) -> None:

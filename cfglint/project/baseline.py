@@ -45,7 +45,7 @@ class Baseline:
     def apply(self, outcomes: list[Outcome]) -> int:
         """Suppress accepted findings; returns the number of accepted findings in these files that are resolved."""
         present: set[Identity] = set()
-        files = {relative(file, self.folder) for outcome in outcomes for file in outcome.files}
+        files = {os.path.relpath(os.path.abspath(file), self.folder).replace(os.sep, "/") for outcome in outcomes for file in outcome.files}
         for outcome in outcomes:
             present |= self.suppress(outcome.diagnostics)
         return sum(same not in present for same in self.accepted if same[1] in files)
@@ -84,10 +84,6 @@ class Baseline:
 def open_findings(of_run: list[Diagnostic]) -> list[Diagnostic]:
     """The findings that a baseline can accept: not suppressed, and not an internal error."""
     return [diagnostic for diagnostic in of_run if not diagnostic.suppressed and diagnostic.code != INTERNAL]
-
-
-def relative(file: str, folder: str) -> str:
-    return os.path.relpath(os.path.abspath(file), folder).replace(os.sep, "/")
 
 
 def read(path: str) -> Baseline:

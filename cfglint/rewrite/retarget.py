@@ -20,7 +20,7 @@ from cfglint.rewrite.terms import SourceTerm, Term, by_cost, sources_of, texts_o
 from cfglint.rewrite.value_change import ValueChange, count_in
 from cfglint.run.checked import CheckedRun
 from cfglint.source import CfglintError
-from cfglint.source.annotations import Iterator, Sequence
+from cfglint.source.annotations import Iterator
 from cfglint.source.change import EditRefused
 from cfglint.source.document import Document, Part, Path
 from cfglint.source.python.call import CallDocument
@@ -572,7 +572,13 @@ def _reached(found: Retarget, resized: Resized, texts: dict[str, str], chosen_te
     command = run.launch.command
     if facts.relaunched is not None and command is not None and any(path.document.path in texts for path in command.written_elsewhere()):
         launched = facts.relaunched({**resized.texts, **texts}, found.layout.after)  # what the program does with them is evaluated anew
-        refuse_other_values(facts.overrides, launched.facts.overrides, {term.setting.name for term in chosen_terms})
+        names = {term.setting.name for term in chosen_terms}
+        values = [
+            {override.key: override.values for override in overrides if override.key not in names}
+            for overrides in (facts.overrides, launched.facts.overrides)
+        ]
+        if values[0] != values[1]:
+            raise EditRefused("the edited program would set other arguments, too", 0)
         documents[0], facts = launched.documents[0], facts.started_by(launched)
     for before, after in zip(run.documents, documents, strict=True):
         if isinstance(before, CallDocument) and isinstance(after, CallDocument):
@@ -582,13 +588,6 @@ def _reached(found: Retarget, resized: Resized, texts: dict[str, str], chosen_te
 
             refuse_other_changes(before, after, {**before.values, **{name: wanted[name] for name in wanted if name in after.values}})
     return computes(CheckedRun(documents, run.kinds, facts), found)
-
-
-def refuse_other_values(before: Sequence[Override], after: Sequence[Override], names: set[str]) -> None:
-    """Raise EditRefused if a program gives something else than these arguments other values than before."""
-    values = [{override.key: override.values for override in overrides if override.key not in names} for overrides in (before, after)]
-    if values[0] != values[1]:
-        raise EditRefused("the edited program would set other arguments, too", 0)
 
 
 def computes(run: CheckedRun, found: Retarget) -> bool:

@@ -21,11 +21,6 @@ class Widths(Record):
     products: int
     residual: int
 
-    @property
-    def casts_inputs(self) -> bool:
-        """Whether autocast makes a 16-bit copy of the input for every linear layer that uses it."""
-        return self.products == 2 and self.residual == FP32_STREAM
-
 
 def adapted(shape: Shape, lora: Lora) -> list[Matrix]:
     """The matrices of a layer that get adapters: peft looks for the last part of a module's name; routers and fused experts get none."""
@@ -53,7 +48,8 @@ class Layer:
         """
         lora = self.run.lora
         if lora is None:
-            return width * (2 * len(names) if self.widths.casts_inputs else self.widths.products)
+            # autocast makes a 16-bit copy of the input for every linear layer that uses it
+            return width * (2 * len(names) if self.widths.products == 2 and self.widths.residual == FP32_STREAM else self.widths.products)
         readers = sum(name in self.targets for name in names)
         if not lora.fp32 and not lora.dropout:  # the adapters read the activation itself
             return width * self.widths.products * min(readers, 1)

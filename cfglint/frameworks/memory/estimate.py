@@ -103,15 +103,13 @@ class RunMemory(Record):
             return f"memory on each GPU {self.peak()[0].partition(':')[0]}"
         was = rounded(before.estimate.total) if before is not None and before.inputs.known else rounded(total.total)
         changed_from = f"{was} -> " if was != rounded(total.total) else ""
-        is_open = any(run.shards_over_unknown for run in (self, before or self))
+        # the GPUs divide the memory, and their number is not known
+        is_open = any(
+            run.inputs.settings.sharded in (ZERO, FSDP) and f"1 GPU ({GPUS_FLAG})" in run.inputs.assumed for run in (self, before or self)
+        )
         gpus = "if it is on 1 GPU" if is_open else "on each GPU"
         band = f"{changed_from}{rounded(total.total)} GiB{self.of_card} {gpus} ({rounded(total.low)} to {rounded(total.high)})"
         return f"memory {band}: {on_cards(total)}" if self.available is None else f"memory {band}{self.word}"
-
-    @property
-    def shards_over_unknown(self) -> bool:
-        """Whether the GPUs divide the memory, and their number is not known."""
-        return self.inputs.settings.sharded in (ZERO, FSDP) and f"1 GPU ({GPUS_FLAG})" in self.inputs.assumed
 
     @property
     def assumed_of_card(self) -> list[str]:

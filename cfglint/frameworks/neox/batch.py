@@ -1,7 +1,4 @@
-"""The batch of a GPT-NeoX run.
-
-Source: gpt-neox 2026-05 megatron/neox_arguments/arguments.py:826-960.
-"""
+"""The batch of a GPT-NeoX run (gpt-neox 2026-05 megatron/neox_arguments/arguments.py:826-960)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""`axolotl train`.
-
-Source: axolotl 067b021c8 src/axolotl/cli/utils/train.py.
-"""
+"""`axolotl train` (axolotl 067b021c8 src/axolotl/cli/utils/train.py)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The deepspeed launcher.
-
-Source: deepspeed 0.19.8 deepspeed/launcher/runner.py (parse_args, fetch_hostfile, parse_resource_filter, main).
-"""
+"""The deepspeed launcher (deepspeed 0.19.8 deepspeed/launcher/runner.py (parse_args, fetch_hostfile, parse_resource_filter, main))."""
 
 from __future__ import annotations
 

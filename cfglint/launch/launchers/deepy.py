@@ -1,7 +1,4 @@
-"""GPT-NeoX: `deepy.py train.py -d configs a b.yml`.
-
-Source: GPT-NeoX ea7aefd8 megatron/neox_arguments/arguments.py (consume_deepy_args).
-"""
+"""GPT-NeoX: `deepy.py train.py -d configs a b.yml` (GPT-NeoX ea7aefd8 megatron/neox_arguments/arguments.py (consume_deepy_args))."""
 
 from __future__ import annotations
 

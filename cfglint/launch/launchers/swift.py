@@ -1,7 +1,4 @@
-"""ms-swift: `swift sft`, `megatron sft`.
-
-Source: ms-swift 4.6.0 swift/cli/main.py.
-"""
+"""ms-swift: `swift sft`, `megatron sft` (ms-swift 4.6.0 swift/cli/main.py)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""`trl sft` and the other commands of TRL.
-
-Source: trl 1.16.0 trl/cli.
-"""
+"""`trl sft` and the other commands of TRL (trl 1.16.0 trl/cli)."""
 
 from __future__ import annotations
 

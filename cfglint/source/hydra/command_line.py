@@ -1,7 +1,4 @@
-"""The words of a Hydra command line: options of Hydra itself, and overrides.
-
-Source: hydra-core 1.3.8 _internal/utils.py (get_args_parser).
-"""
+"""The words of a Hydra command line: options of Hydra itself, and overrides (hydra-core 1.3.8 _internal/utils.py (get_args_parser))."""
 
 from __future__ import annotations
 
