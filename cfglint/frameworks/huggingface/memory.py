@@ -20,6 +20,7 @@ from cfglint.frameworks.huggingface.fields import DTYPE_KEYS
 from cfglint.frameworks.memory.estimate import GPUS_FLAG, ROW_KEYS
 from cfglint.frameworks.memory.inputs import Inputs, Model
 from cfglint.frameworks.peft.adapters import DECISIVE
+from cfglint.frameworks.peft.fields import DEFAULTS
 from cfglint.frameworks.peft.lora import unknown_in
 from cfglint.launch.program import MISSING, AdapterCall, ProgramFacts
 from cfglint.launch.programs.row_functions import cut_lengths
@@ -70,14 +71,7 @@ LONG = 8192  # rows that are not packed are rarely longer, whatever the limit is
 IMAGES = re.compile(r"^(vision_|mm_|image_|video_|tune_mm|mm_tunable)").match
 LIGER_KEYS = ("use_liger_kernel", "use_liger")
 FUSED_ATTENTION = ("sdpa", "flash", "kernels-community", "flex")
-# peft 0.21.2 utils/constants.py TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING
-TARGETS: dict[str, tuple[str, ...]] = {
-    "gpt2": ("c_attn",),
-    "gpt_neox": ("query_key_value",),
-    "phi": ("q_proj", "v_proj", "fc1", "fc2"),
-    "phi3": ("qkv_proj",),
-}
-DEFAULT_TARGETS = ("q_proj", "v_proj")
+DEFAULT_TARGETS = ("q_proj", "v_proj")  # of a model type for which PEFT has none, and which it refuses
 HEAD_SIZED = ("lm_head", "embed_tokens", "embed_in", "embed_out", "wte")
 GRADIENTS_SHARDED = ("shard_grad_op", "hybrid_shard_zero2", "2", "5")
 NOT_SHARDED = ("no_shard", "3")
@@ -337,7 +331,8 @@ class TrainerMemory(Record):
             return tuple(part.strip() for part in written.split(",") if part.strip())
         if isinstance(written, list) and written:
             return tuple(name for name in written if isinstance(name, str))
-        return TARGETS.get(self.model.shape.model_type, DEFAULT_TARGETS)
+        known, _ = DEFAULTS.get(self.model.shape.model_type, (DEFAULT_TARGETS, ()))
+        return known if isinstance(known, tuple) else DEFAULT_TARGETS
 
     def quantization(self) -> str:
         if self.model.quantised and not self.value("load_in_8bit"):

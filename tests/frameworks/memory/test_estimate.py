@@ -98,6 +98,11 @@ def test_adapters(settings):
     assert (old.rank, old.targets, old.fp32) == (8, ("q_proj", "v_proj"), False)
 
 
+@each_case(("model", "targets"), [("falcon-7b", ("query_key_value",)), ("flan-t5-xl", ("q", "v")), ("gemma-3-1b", ("q_proj", "v_proj"))])
+def test_the_targets_of_adapters_that_name_none_are_those_of_peft(settings, model, targets):
+    assert settings("use_peft: true\n", model=model).lora.targets == targets
+
+
 def test_the_release_decides_load_loss_and_optimizer(settings, memory):
     found = memory({"train.yaml": TRAINER}, target={"transformers": "4.48.1", "torch": "2.4.1"}, kind="huggingface")
     assert (found.inputs.settings.loaded, found.inputs.settings.loss, found.inputs.settings.optimizer) == ("fp32", "copy", "adam_foreach")
