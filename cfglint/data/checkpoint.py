@@ -128,7 +128,6 @@ def integer(value: ConfigValue) -> int | None:
 
 
 def names_in(folder: str) -> frozenset[str]:
-    """The names in a folder; empty if it cannot be read."""
     try:
         return frozenset(os.listdir(folder))
     except (OSError, ValueError):

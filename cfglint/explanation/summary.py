@@ -339,7 +339,6 @@ def defaults_taken(run: CheckedRun, settings: list[Setting]) -> Iterator[str]:
 
 
 def table(account: RunSummary) -> SummaryEntry:
-    """The summary as plain values: the entry of the run, and its settings."""
     return {
         **account.run.outcome().entry(),
         "settings": [entry(item) for item in account.items],

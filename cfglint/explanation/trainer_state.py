@@ -30,7 +30,6 @@ def read(path: str) -> tuple[str, ConfigMapping]:
 
 
 def lines(text: str, state: ConfigMapping) -> list[str] | None:
-    """The lines of a checkpoint's state; None if it has logged nothing."""
     logged = state.get("log_history")
     if not isinstance(logged, list):
         return None

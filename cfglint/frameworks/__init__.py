@@ -35,7 +35,6 @@ def kinds() -> list[str]:
 
 
 def file_kinds() -> list[str]:
-    """The names of the kinds that files can have, sorted."""
     return [kind for kind in kinds() if kind not in WITHOUT_FILES]
 
 

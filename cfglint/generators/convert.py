@@ -75,7 +75,6 @@ class Existing:
         return [self.places.pop(name) for name in names if name in self.places]
 
     def _unused(self, config: Config) -> Iterator[Setting]:
-        """The written settings of a config from which no fact was taken."""
         used = {path for owner, path in self._used if owner is config}
         for path in leaf_paths(config.values):
             if not any(path[: len(prefix)] == prefix for prefix in used) and path[0] not in BATCH:

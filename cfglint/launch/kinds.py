@@ -88,7 +88,6 @@ def kind_of_class(name: str) -> str:
 
 
 def trainer_of_class(name: str) -> str | None:
-    """The trainer that a class of arguments belongs to; None if the class does not determine it."""
     kind = kind_of_class(name)
     return kind_named(kind).argument_classes()[name] or None if kind else None
 

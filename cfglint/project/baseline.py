@@ -31,7 +31,6 @@ class Baseline:
 
     @classmethod
     def of(cls, path: str, outcomes: list[Outcome]) -> Baseline:
-        """The baseline that accepts every finding that is not suppressed."""
         baseline = cls(path, {})
         for outcome in outcomes:
             numbers: dict[Identity, int] = {}

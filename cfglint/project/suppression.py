@@ -47,7 +47,6 @@ def suppress(run: CheckableRun, found: list[Diagnostic]) -> list[Diagnostic]:
 
 
 def key_line(document: Document, pointer: str) -> int | None:
-    """The line of the key at a JSON pointer; None if the file does not contain it."""
     key = None
     node = document.root
     for step in pointer.split("/")[1:]:
@@ -59,7 +58,6 @@ def key_line(document: Document, pointer: str) -> int | None:
 
 
 def ignores_in(document: Document) -> list[Ignore]:
-    """Every ignore in the comments of a file, in order."""
     ignores: list[Ignore] = []
     firsts = {document.position(start)[0]: start for start, _ in reversed(document.comments)}
     alone = {line for line, start in firsts.items() if not document.line(line)[: document.position(start)[1] - 1].strip()}

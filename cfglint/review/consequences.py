@@ -100,7 +100,6 @@ def lacks_program(old: Side, new: Side) -> bool:
 
 
 def another_trainer(old: Side, new: Side) -> Iterator[Consequence]:
-    """The consequence of arguments that are those of another framework's trainer."""
     was, now = (next((config.kind for config in side.run.configs if is_trainer(config.kind)), None) for side in (old, new))
     if was is not None and now is not None and was != now:
         titles = framework(was).title, framework(now).title

@@ -97,7 +97,6 @@ def release_changes(before: CheckedRun, after: CheckedRun) -> list[ReleaseChange
 
 
 def stated_by(run: CheckedRun, package: str) -> str:
-    """The file that states the release of a package; empty if none does."""
     if package in run.given.outside:
         return run.given.outside_from.get(package, ("", ""))[1]
     return run.given.target_from.get(package, "").partition(" says ")[0]

@@ -83,7 +83,6 @@ class Side:
         return missing
 
     def number(self, name: str) -> int | None:
-        """A resolved number of the run; None if it is unknown."""
         return self.run.resolved.get(name)
 
     def line(self, label: str) -> Any:

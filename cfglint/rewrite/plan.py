@@ -44,7 +44,6 @@ class Pace(Record):
     row: int | None = None
 
     def cost(self, hours: float | None, gpus: int | None) -> float | None:
-        """The price of the hours of so many GPUs; None without a price."""
         return hours * gpus * self.gpu_price if hours is not None and gpus is not None and self.gpu_price is not None else None
 
     @property

@@ -150,7 +150,6 @@ def missing_config_file(config: Config) -> Iterator[Finding]:
 
 
 def refused_file(path: Path, name: str) -> str:
-    """The exception for a missing file that a key names."""
     if "deepspeed" not in str(path[-1]):
         return f"FileNotFoundError: [Errno 2] No such file or directory: '{name}'"
     from cfglint.launch.accelerate_options import refused_config

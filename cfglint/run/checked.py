@@ -221,7 +221,6 @@ class CheckedRun(LoadedRun):
 
     @property
     def fails_at(self) -> Stage | None:
-        """The earliest stage at which the run would fail; None if it starts."""
         stages = [diagnostic.fails_at for diagnostic in self.diagnostics if diagnostic.severity == ERROR and diagnostic.fails_at]
         return min(stages, key=STAGES.index) if stages else None
 

@@ -199,7 +199,6 @@ class Request:
         return self.kind in (None, LAUNCH) or bool(framework(self.kind or LAUNCH).programs)
 
     def kind_by_pattern(self, path: str) -> str | None:
-        """The kind that the configuration sets for a file; None if it sets none."""
         return next((kind for glob, kind in self.kinds.items() if is_one_of(path, [glob])), None)
 
 
@@ -219,7 +218,6 @@ class Walk:
         return HERE if root == os.curdir and not path.startswith(os.curdir + os.sep) else root
 
     def files(self, paths: list[str]) -> Iterator[str]:
-        """The files of the paths, those in folders included."""
         for path in paths:
             if path == HERE or (os.path.isdir(path) and not self.source.is_file(path)):
                 yield from filter(self.is_looked_at, self._below(path, self.request.stats.unreadable))

@@ -101,7 +101,6 @@ def tree_of(text: str) -> ast.Module:
 
 
 def parsed(text: str) -> ast.Module | None:
-    """The syntax tree of a module; None if it cannot be parsed."""
     try:
         return tree_of(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -21,7 +21,6 @@ class DiskFolders:
     text: Callable[[str], str]  # empty for a file that cannot be read, or is a link out of the project
 
     def names(self, folder: str) -> list[str]:
-        """The names in a folder; empty if it cannot be read."""
         try:
             return os.listdir(folder)
         except (OSError, ValueError):
@@ -114,7 +113,6 @@ class FileSource:
             return None
 
     def content(self, path: str) -> str | None:
-        """The decoded content of a file; None if it cannot be read."""
         return (self.read_if_possible(path) or (None,))[0]
 
 

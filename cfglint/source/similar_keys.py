@@ -154,7 +154,6 @@ def edits(one: str, other: str, limit: int) -> int:
 
 
 def closest(name: str, names: Iterable[str]) -> str | None:
-    """The name that resembles a misspelt one most; None if none is similar."""
     most = NEAREST if len(name) > 6 else 1
     alike = [each for each in names if abs(len(each) - len(name)) <= most]
     ranked = [(distance, each) for each in alike if (distance := edits(name, each, most)) <= most]

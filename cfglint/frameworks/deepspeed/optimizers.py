@@ -146,7 +146,6 @@ class Optimizer(Record):
 
 
 def chosen(section: object, version: Version, is_offloaded: bool, has_zenflow: bool) -> Optimizer | None:
-    """The optimizer of a section; None without a `type`, or where the section cannot be parsed."""
     name = section.get("type") if isinstance(section, dict) else None
     if not isinstance(name, str) or not isinstance(section, dict):
         return None

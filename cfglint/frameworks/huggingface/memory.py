@@ -290,7 +290,6 @@ class TrainerMemory(Record):
         return [*seen, *limiting]
 
     def lora(self) -> Lora | None:
-        """The adapters; None if the complete model is trained."""
         fields = self.lora_fields
         if fields is None:
             return None

@@ -119,7 +119,6 @@ class SwiftArguments(Arguments):
 
     @property
     def evaluates(self) -> bool | None:
-        """Whether there is an evaluation set; None if that is unknown."""
         names = [name for name in EVALUATION if name in self.defaults]
         if not self.known(*names):
             return None

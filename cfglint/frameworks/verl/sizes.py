@@ -90,7 +90,6 @@ class ComposedConfig:
         return value
 
     def integer(self, key: str, default: int | None = None) -> int | None:
-        """The value of a dotted key if it is an integer, else None."""
         value = self.value(key, default)
         return value if type(value) is int else None
 

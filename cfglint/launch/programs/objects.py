@@ -85,8 +85,6 @@ def compares_releases(node: ast.AST, module: ProgramModule) -> bool:
 
 
 class LoadedFile:
-    """A config file that a program loads: its path, its content, and its syntax."""
-
     def __init__(self, path: str, text: str, syntax: Syntax) -> None:
         self.path, self.text, self.syntax = path, text, syntax
 

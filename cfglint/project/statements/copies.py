@@ -113,7 +113,6 @@ def checkouts(folder: str, names: Collection[str], disk: DiskFolders) -> Iterato
 
 
 def version_in(text: str, file: str) -> str:
-    """The version that a file gives; empty if it gives none."""
     if not file.endswith((".py", ".toml")):
         first = text.strip()
         return first if is_version(first) and "." in first and "\n" not in first else ""

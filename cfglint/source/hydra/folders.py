@@ -114,7 +114,6 @@ def header(text: str) -> str | None:
 
 
 def further_folders(primary: Source) -> list[str]:
-    """The entries of `hydra.searchpath` of a primary config."""
     value: ConfigValue = primary.values.get(HYDRA)
     listed = value.get(SEARCH_PATH) if isinstance(value, dict) else None
     return [each for each in listed if isinstance(each, str)] if isinstance(listed, list) else []

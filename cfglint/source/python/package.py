@@ -182,7 +182,6 @@ class Module:
         raise self.refuse(node, "not a mapping with constant keys")
 
     def bases(self, definition: ast.ClassDef) -> list[str]:
-        """Names of all base classes, as far as the tree has them."""
         names = []
         for base in definition.bases:
             name = base.id if isinstance(base, ast.Name) else ast.unparse(base)
@@ -252,7 +251,6 @@ class Tree:
         return module
 
     def version(self, path: str, name: str = "__version__") -> str:
-        """The package's version from a module that states it."""
         module = self.file(path)
         if name not in module.assigned:
             raise SourceError(f"{module.path}: {name} is missing")
