@@ -8,6 +8,7 @@ A size such as `80GB` is the most common card of that size.
 
 from __future__ import annotations
 
+from cfglint.source import cached
 from cfglint.source.record import Record
 
 CUDA, ROCM, HPU, NPU, TPU, MPS, CPU = "cuda", "rocm", "hpu", "npu", "tpu", "mps", "cpu"
@@ -99,18 +100,16 @@ class Memory(float):
     assumption = ""
 
 
-_cards: dict[str, Card] = {}
-
-
+@cached
 def cards() -> dict[str, Card]:
     """The cards by their names in lower case, without signs."""
-    if not _cards:
-        for ability, names in TABLE.items():
-            capability = tuple(map(int, ability.split("."))) if ability[0].isdigit() else ()
-            for each in names.split(", "):
-                name, memory = each.split(" ")
-                _cards[plain(name)] = Card(name, CUDA if capability else ability, capability, None if memory == "-" else float(memory))
-    return _cards
+    found = {}
+    for ability, names in TABLE.items():
+        capability = tuple(map(int, ability.split("."))) if ability[0].isdigit() else ()
+        for each in names.split(", "):
+            name, memory = each.split(" ")
+            found[plain(name)] = Card(name, CUDA if capability else ability, capability, None if memory == "-" else float(memory))
+    return found
 
 
 def plain(name: str) -> str:

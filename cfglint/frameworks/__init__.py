@@ -8,6 +8,7 @@ from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
 from cfglint.frameworks.releases.versions import Version, parse_version
 from cfglint.launch import Launch
 from cfglint.launch.kinds import REGISTERED
+from cfglint.source import cached
 from cfglint.source.annotations import Callable, Collection, Iterable
 from cfglint.source.document import Document
 
@@ -22,16 +23,13 @@ FORKS = {"accelerate-kt": "accelerate", "transformers-kt": "transformers", "ktra
 ADDED = {"kt_config": tuple(FORKS)}
 ASKED_BY = {"use_kt": "ktransformers"}
 _loaded: dict[str, Framework] = {}
-_kinds: list[str] = []
-_nearest: dict[tuple[str, str], str | None] = {}
 
 
+@cached
 def kinds() -> list[str]:
-    if not _kinds:
-        here = os.path.dirname(os.path.abspath(__file__))
-        folders = (name for name in os.listdir(here) if name not in SHARED)
-        _kinds.extend(sorted(name for name in folders if os.path.exists(os.path.join(here, name, "__init__.py"))))
-    return _kinds
+    here = os.path.dirname(os.path.abspath(__file__))
+    folders = (name for name in os.listdir(here) if name not in SHARED)
+    return sorted(name for name in folders if os.path.exists(os.path.join(here, name, "__init__.py")))
 
 
 def file_kinds() -> list[str]:
@@ -128,17 +126,15 @@ def released_since(package: str, releases: list[str], months: int) -> list[str]:
     return [release for release in releases if dates[release] >= first]
 
 
+@cached
 def nearest_modelled(package: str, version: str) -> str | None:
     """The modelled release nearest to a version of a package; None if the version itself is modelled, or the package is not."""
-    if (package, version) not in _nearest:
-        own = next((own for own in map(framework, kinds()) if own.oldest and package in own.modelled), None)
-        nearest = None
-        if own is not None:
-            (oldest, newest), release, parts = own.modelled[package], parse_version(version), own.release_parts
-            is_old, is_new = release[:parts] < parse_version(oldest)[:parts], release[:parts] > parse_version(newest)[:parts]
-            nearest = oldest if is_old else newest if is_new else None
-        _nearest[package, version] = nearest
-    return _nearest[package, version]
+    own = next((own for own in map(framework, kinds()) if own.oldest and package in own.modelled), None)
+    if own is None:
+        return None
+    (oldest, newest), release, parts = own.modelled[package], parse_version(version), own.release_parts
+    is_old, is_new = release[:parts] < parse_version(oldest)[:parts], release[:parts] > parse_version(newest)[:parts]
+    return oldest if is_old else newest if is_new else None
 
 
 def learn(package: str, version: str, folder: str, opens: Callable[[str], bool]) -> bool:

@@ -117,7 +117,7 @@ def files(job: JobSpec, folder: str = "", *, with_cluster: bool = False) -> Gene
     rows, shape, chosen = model_rows(job)
     nodes, output = choices.nodes(job), job.output_dir or "checkpoints"
     hostfile = "hostfile" if nodes > 1 else None
-    of_cluster = [
+    of_cluster: list[Row] = [
         "Paths",
         ("data_path", "data/enwik8/enwik8_text_document", "what prepare_data.py makes; without .bin and .idx"),
         *TOKENIZERS[shape.family].items(),

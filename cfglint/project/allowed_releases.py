@@ -6,6 +6,7 @@ from cfglint.frameworks import modelled_releases, released_since
 from cfglint.frameworks.releases._dates import RELEASES
 from cfglint.frameworks.releases.bounds import allowed, has_lower_bound
 from cfglint.frameworks.releases.versions import parse_version
+from cfglint.source import cached
 from cfglint.source.annotations import Iterable
 
 MONTHS = 18  # without a lower bound, releases that are older than this when the newest allowed one comes out are not expected
@@ -23,16 +24,12 @@ def newest_allowed(package: str, specs: Iterable[str]) -> str:
     return min(filter(parse_version, named), key=parse_version, default="")
 
 
-_allowed: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-
-
+@cached
 def allowed_releases(package: str, specs: tuple[str, ...]) -> list[str]:
     """The modelled releases that one of the specifiers allows, oldest first; without a lower bound those of the last eighteen months."""
-    if (package, specs) not in _allowed:
-        modelled = modelled_releases(package)
-        kept = {*(released_since(package, modelled, MONTHS) if not specs else ())}
-        for spec in specs:
-            releases = allowed(spec, modelled)
-            kept.update(releases if has_lower_bound(spec) else released_since(package, releases, MONTHS))
-        _allowed[package, specs] = [release for release in modelled if release in kept]
-    return _allowed[package, specs]
+    modelled = modelled_releases(package)
+    kept = {*(released_since(package, modelled, MONTHS) if not specs else ())}
+    for spec in specs:
+        releases = allowed(spec, modelled)
+        kept.update(releases if has_lower_bound(spec) else released_since(package, releases, MONTHS))
+    return [release for release in modelled if release in kept]

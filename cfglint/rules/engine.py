@@ -12,6 +12,7 @@ from cfglint.frameworks import framework
 from cfglint.frameworks.base import Config, Framework
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.releases._modelled import RELEASES
+from cfglint.source import cached
 from cfglint.source.annotations import Any
 from cfglint.source.document import MAPPING, SEQUENCE, Document, Node, Part
 
@@ -41,27 +42,24 @@ if TYPE_CHECKING:
 MOST = 1000  # maximum number of diagnostics of one config
 REPORT_BUG = "this is a bug in cfglint; please report it with this file"
 
-_by_kind: dict[tuple[str, tuple[str, ...]], list[Rule]] = {}  # kind, modules of rules that only some runs need
 _by_release: dict[tuple[Any, ...], list[Rule]] = {}  # (kind, their code or severity, release of each of the packages asked) -> rules
-_packages_asked: dict[tuple[str, tuple[str, ...]], list[str]] = {}
 
 
-def rules_for(kind: str, further: tuple[str, ...] = ()) -> list[Rule]:
+@cached
+def rules_for(kind: str, further: tuple[str, ...]) -> list[Rule]:
     """The rules for configs of a kind, those of all kinds first; `further` are modules of rules that only some runs need."""
-    if (kind, further) not in _by_kind:
-        from cfglint.rules import batch, files, releases  # noqa: F401  # which registers the rules for all kinds
+    from cfglint.rules import batch, files, releases  # noqa: F401  # which registers the rules for all kinds
 
-        own = framework(kind)
-        own.load_rules(further)
-        if own.base:
-            framework(own.base).load_rules(further)
-        _by_kind[kind, further] = [
-            rule
-            for rule in RULES
-            if rule.scope == CONFIG
-            and (not rule.kinds or kind in rule.kinds or (own.base in rule.kinds and rule.code not in own.replaced_rules))
-        ]
-    return _by_kind[kind, further]
+    own = framework(kind)
+    own.load_rules(further)
+    if own.base:
+        framework(own.base).load_rules(further)
+    return [
+        rule
+        for rule in RULES
+        if rule.scope == CONFIG
+        and (not rule.kinds or kind in rule.kinds or (own.base in rule.kinds and rule.code not in own.replaced_rules))
+    ]
 
 
 def rules_of(config: Config, only: str = "") -> list[Rule]:
@@ -75,12 +73,11 @@ def rules_of(config: Config, only: str = "") -> list[Rule]:
     return _by_release[key]
 
 
-def packages_asked(own: Framework, further: tuple[str, ...] = ()) -> list[str]:
+@cached
+def packages_asked(own: Framework, further: tuple[str, ...]) -> list[str]:
     """The packages whose release decides which rules for configs of a framework run: all that `has_check` asks for."""
-    if (own.kind, further) not in _packages_asked:
-        asked = dict.fromkeys(package for rule in rules_for(own.kind, further) for package, _ in releases_of(rule))
-        _packages_asked[own.kind, further] = [package for package in asked if package in own.packages() or not own.package]
-    return _packages_asked[own.kind, further]
+    asked = dict.fromkeys(package for rule in rules_for(own.kind, further) for package, _ in releases_of(rule))
+    return [package for package in asked if package in own.packages() or not own.package]
 
 
 def inspect(config: Config, only: str = "") -> list[Diagnostic]:

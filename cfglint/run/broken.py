@@ -6,6 +6,7 @@ import re
 
 from cfglint.frameworks import detect, framework, kinds
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH
+from cfglint.source import cached
 from cfglint.source.annotations import Iterator
 from cfglint.source.document import MAPPING, SCALAR, Document, Node
 
@@ -21,8 +22,6 @@ CUT_KEY = re.compile(r"^[ \t{]*[\"']?([A-Za-z][\w-]*)[\"']?\s*\Z", re.MULTILINE)
 SHORT = 200  # up to this many characters one key is enough
 ENOUGH_KEYS = 3  # keys that are needed if the first line may be incomplete
 CUT = 5  # characters that identify a truncated key
-
-_known: dict[str, set[str]] = {}
 
 
 def kind_of_text(path: str, text: str, syntax: Syntax) -> tuple[str | None, int]:
@@ -133,13 +132,12 @@ def closest_kind(names: list[str]) -> str | None:
     return best
 
 
+@cached
 def known_names(kind: str) -> set[str]:
     """The top-level keys of a kind, with underscores; empty if it has no schema."""
     from cfglint.frameworks.validation import schema
 
-    if kind not in _known:
-        try:
-            _known[kind] = {name.replace("-", "_") for name in schema.load(kind).keys()}  # noqa: SIM118
-        except OSError:
-            _known[kind] = set()
-    return _known[kind]
+    try:
+        return {name.replace("-", "_") for name in schema.load(kind).keys()}  # noqa: SIM118
+    except OSError:
+        return set()

@@ -7,8 +7,7 @@ from __future__ import annotations
 import os
 
 from cfglint.frameworks import detect, file_kinds, framework, kinds, related_tool
-from cfglint.frameworks.base import Framework
-from cfglint.source import files, outline
+from cfglint.source import cached, files, outline
 from cfglint.source.annotations import Iterator
 from cfglint.source.files import JSON_EXTENSIONS
 from cfglint.source.root import root_of
@@ -28,12 +27,6 @@ LOADS = ("safe_load(", "yaml.load(", "OmegaConf.load(", "json.load(")
 STARTS = b"__main__"  # what a program has that may train by the modules that it imports
 PARSERS = (b"HfArgumentParser(", b"TrlParser(", b"deepspeed.initialize(")
 CUT = 5  # letters that identify a truncated key at the end of a file
-
-_telling: set[str] = set()
-_named: list[Framework] = []  # the frameworks whose files have typical names
-_known: set[bytes] = set()
-_marks: list[bytes] = []
-_launchers: list[bytes] = []
 
 
 def unrelated_keys(path: str, text: str, syntax: Syntax, sections: tuple[str, ...] = (), or_broken: bool = False) -> list[str] | None:
@@ -73,17 +66,14 @@ def may_be_ours(names: list[str], path: str) -> bool:
     if len(names) > MOST_KEYS and path.lower().endswith(JSON_EXTENSIONS) and len({*names}) > MOST_KEYS:
         return False
     if telling_keys().isdisjoint("\n".join(names).replace("-", "_").split("\n")):
-        return any(each.has_typical_name(path) for each in _named)
+        return any(framework(kind).has_typical_name(path) for kind in file_kinds())
     return any(framework(kind).may_be(names, path) for kind in file_kinds())
 
 
+@cached
 def telling_keys() -> set[str]:
     """The keys of which a file has at least one if a framework recognises it, except by a typical file name."""
-    if not _telling:
-        frameworks = [framework(kind) for kind in file_kinds()]
-        _telling.update(*(each.telling_keys for each in frameworks))
-        _named.extend(each for each in frameworks if type(each).has_typical_name is not Framework.has_typical_name)
-    return _telling
+    return set().union(*(framework(kind).telling_keys for kind in file_kinds()))
 
 
 def has_no_known_word(path: str, text: str, sections: tuple[str, ...] = ()) -> bool:
@@ -100,15 +90,13 @@ def has_no_known_word(path: str, text: str, sections: tuple[str, ...] = ()) -> b
     return len(last) < CUT or not (len(line) == len(last) and line.isascii()) or not any(name.startswith(last) for name in known)
 
 
+@cached
 def known_words() -> set[bytes]:
     """The distinctive keys of each kind, and those of all schemas that have more than one word."""
-    if not _known:
-        from cfglint.frameworks.validation import schema
+    from cfglint.frameworks.validation import schema
 
-        _known.update(name.replace("-", "_").encode() for name in telling_keys())
-        for kind in schema.kinds():
-            _known.update(name.replace("-", "_").encode() for name in names_in(schema.file_of(kind)) if "_" in name or "-" in name)
-    return _known
+    names = {name for kind in schema.kinds() for name in names_in(schema.file_of(kind)) if "_" in name or "-" in name}
+    return {name.replace("-", "_").encode() for name in (*telling_keys(), *names)}
 
 
 def names_in(path: str) -> Iterator[str]:
@@ -157,20 +145,18 @@ def loads_itself(text: str, name: str) -> bool:
     return any(each in text for each in LOADS) and "Trainer" not in text and not has_marks(text.encode("utf-8", "replace"))
 
 
+@cached
 def marks() -> list[bytes]:
     """The calls by which a program is recognised."""
-    if not _marks:
-        classes = {name for kind in kinds() for name in framework(kind).argument_classes()}
-        endings = [name for name in classes if name not in ("TrainingArguments", "Seq2SeqTrainingArguments")]
-        _marks.extend((b"TrainingArguments(", b"Trainer(", *PARSERS, *(f"{name}(".encode() for name in sorted(endings))))
-    return _marks
+    classes = {name for kind in kinds() for name in framework(kind).argument_classes()}
+    endings = [name for name in classes if name not in ("TrainingArguments", "Seq2SeqTrainingArguments")]
+    return [b"TrainingArguments(", b"Trainer(", *PARSERS, *(f"{name}(".encode() for name in sorted(endings))]
 
 
+@cached
 def words_of_launchers() -> list[bytes]:
     """The words of which a launch line has one."""
-    if not _launchers:
-        from cfglint.launch.launcher import marks as words
-        from cfglint.launch.reader import LEAST
+    from cfglint.launch.launcher import marks as words
+    from cfglint.launch.reader import LEAST
 
-        _launchers.extend(word.encode() for word in words(LEAST))
-    return _launchers
+    return [word.encode() for word in words(LEAST)]

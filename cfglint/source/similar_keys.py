@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.source import cached
 from cfglint.source.annotations import Iterable, Sequence
 from cfglint.source.record import Record
 
@@ -66,14 +67,10 @@ class Spelling:
         self.reach = 2 * (1 + len(self.plain) // 8)
 
 
-_spellings: dict[str, Spelling] = {}
-
-
+@cached
 def spelled(key: str) -> Spelling:
     """The spelling of a key that a framework has; it is made once, because many unknown keys are compared with the same ones."""
-    if key not in _spellings:
-        _spellings[key] = Spelling(key)
-    return _spellings[key]
+    return Spelling(key)
 
 
 _names: dict[tuple[str, ...], Names] = {}

@@ -80,4 +80,4 @@ def test_the_kept_rules_of_a_release_are_those_that_have_their_check_in_it(kind)
     package = framework(kind).package
     for release in (modelled_releases(package)[0], modelled_releases(package)[-1]) * 2:
         config = launch_of(kind, {"a.yml": "a: 1\n"}, "", {"target": {package: release}}).configs[0]
-        assert rules_of(config) == [rule for rule in rules_for(config.kind) if not rule.releases or has_check(rule, config)]
+        assert rules_of(config) == [rule for rule in rules_for(config.kind, ()) if not rule.releases or has_check(rule, config)]

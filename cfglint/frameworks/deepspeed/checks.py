@@ -11,6 +11,7 @@ from cfglint.frameworks.releases.versions import Version, dotted
 from cfglint.frameworks.remedies import choice
 from cfglint.frameworks.rows.refusals import BATCH, Check, Plan, pages_of, unknown_field
 from cfglint.frameworks.rows.table import table_of
+from cfglint.source import cached
 from cfglint.source.annotations import ConfigTable
 
 CONSTRUCTOR = "DeepSpeedConfig"
@@ -42,14 +43,10 @@ NORM = ("optimizer", "params", "max_grad_norm")
 WRITER = "writer contains invalid value"
 
 
+@cached
 def plan(release: Version, asks_engine: bool) -> Plan:
-    if (release, asks_engine) not in _plans:
-        keys, sanity, engine = (table_of(FRAMEWORK.kind).rows(stage, CONSTRUCTOR, release) for stage in ("keys", "sanity", "engine"))
-        _plans[release, asks_engine] = Plan({"config": [*keys, *sanity], "init": engine if asks_engine else []})
-    return _plans[release, asks_engine]
-
-
-_plans: dict[tuple[Version, bool], Plan] = {}
+    keys, sanity, engine = (table_of(FRAMEWORK.kind).rows(stage, CONSTRUCTOR, release) for stage in ("keys", "sanity", "engine"))
+    return Plan({"config": [*keys, *sanity], "init": engine if asks_engine else []})
 
 
 def refusals(config: DeepSpeedConfig) -> list[Refusal]:

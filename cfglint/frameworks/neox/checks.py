@@ -16,6 +16,7 @@ from cfglint.frameworks.releases.versions import parse_version
 from cfglint.frameworks.rows.expressions import Raised
 from cfglint.frameworks.rows.refusals import Check, Plan, pages_of, unknown_field
 from cfglint.frameworks.rows.table import table_of
+from cfglint.source import cached
 from cfglint.source.annotations import Any
 
 CONFIG: Stage = "config"
@@ -54,13 +55,9 @@ OF_FIELDS = {
 }
 
 
+@cached
 def plan() -> Plan:
-    if not _plans:
-        _plans.append(Plan({CONFIG: table_of(KIND).rows(CONFIG, CLASS, parse_version(NEWEST))}))
-    return _plans[0]
-
-
-_plans: list[Plan] = []
+    return Plan({CONFIG: table_of(KIND).rows(CONFIG, CLASS, parse_version(NEWEST))})
 
 
 def refusals(config: NeoXConfig) -> list[Refusal]:

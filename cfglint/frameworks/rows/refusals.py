@@ -11,6 +11,7 @@ from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.rows.evaluation import CODE, Evaluation, cannot_fail, every
 from cfglint.frameworks.rows.expressions import Raised, Row, truth_of, walk
 from cfglint.frameworks.rows.table import table_of
+from cfglint.source import cached
 from cfglint.source.annotations import Any, Callable, ConfigTable, Iterable, Iterator, Mapping, Sequence, Set
 from cfglint.source.load_results import copied
 from cfglint.source.numbers import hollow
@@ -59,13 +60,9 @@ def words_of(row: Row) -> str:
     return f"{text} [{', '.join(fields)}]" if "raise" in row else f"put {row['key']}" if "put" in row else f"set {row.get('set')}"
 
 
-_pages: dict[Kind, Pages] = {}
-
-
+@cached
 def pages_of(kind: Kind) -> Pages:
-    if kind not in _pages:
-        _pages[kind] = Pages(kind)
-    return _pages[kind]
+    return Pages(kind)
 
 
 def row_exceptions(kind: Kind) -> Iterator[tuple[str, str]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 
 from cfglint.frameworks.releases.versions import parse_version
+from cfglint.source import cached
 from cfglint.source.annotations import Any, ConfigValue, Operand
 from cfglint.source.similar_keys import Candidate, near, plain, spelled
 
@@ -31,8 +32,6 @@ PYTHON_TYPES: dict[str, tuple[type, ...]] = {
     "object": (dict,),
 }
 
-_loaded: dict[str, Schema] = {}
-
 
 def kinds() -> list[str]:
     names = [name for folder in FOLDERS if os.path.isdir(folder) for name in os.listdir(folder)]
@@ -48,14 +47,13 @@ def file_of(kind: str, form: str = "") -> str:
     raise FileNotFoundError(f"no schema for {kind!r}; there are: {', '.join(kinds())}")
 
 
+@cached
 def load(kind: str) -> Schema:
     """The schema of a kind, loaded once per process; raises FileNotFoundError if there is none."""
-    if kind not in _loaded:
-        import json
+    import json
 
-        with open(file_of(kind), encoding="utf-8") as file:
-            _loaded[kind] = Schema(kind, json.load(file))
-    return _loaded[kind]
+    with open(file_of(kind), encoding="utf-8") as file:
+        return Schema(kind, json.load(file))
 
 
 class Property:
