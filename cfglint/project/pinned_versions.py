@@ -21,7 +21,7 @@ from cfglint.source.annotations import Collection, Iterable, Iterator
 from cfglint.source.file_source import DiskFolders
 from cfglint.source.limits import MAX_SIZE
 from cfglint.source.record import changed
-from cfglint.source.root import leads_out, repository, root_of
+from cfglint.source.root import leads_out, repository
 
 Folders = dict[str, dict[str, list[Statement]]]
 
@@ -61,11 +61,7 @@ class Disk(DiskFolders):
     """Access to the files on disk that specify versions."""
 
     def text(self, path: str) -> str:
-        """The content of a file; empty if it cannot be read, or is a link out of the project."""
-        try:
-            return files.decoded(files.read_bytes(path, MOST_LOCKED if os.path.basename(path) in LOCKS else MAX_SIZE, root_of(path)))
-        except files.FileProblem:
-            return ""
+        return files.decoded(files.bytes_in_project(path, MOST_LOCKED if os.path.basename(path) in LOCKS else MAX_SIZE))
 
 
 class Repositories:

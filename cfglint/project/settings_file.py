@@ -10,9 +10,9 @@ from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.releases.versions import INSTALLED, is_version
 from cfglint.source import CfglintError
 from cfglint.source.annotations import Callable, ConfigTable, Iterable, Iterator
-from cfglint.source.files import FileProblem, read_bytes
+from cfglint.source.files import FileProblem, bytes_in_project, read_bytes
 from cfglint.source.limits import MAX_SIZE
-from cfglint.source.root import leads_out, root_of
+from cfglint.source.root import leads_out
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -241,20 +241,12 @@ def find(folder: str) -> str | None:
     while True:
         for name in ("cfglint.toml", "pyproject.toml"):
             path = os.path.join(folder, name)
-            if os.path.isfile(path) and (name == "cfglint.toml" or b"[tool.cfglint" in peek(path)):
+            if os.path.isfile(path) and (name == "cfglint.toml" or b"[tool.cfglint" in bytes_in_project(path)):
                 return path
         above = os.path.dirname(folder)
         if above == folder or os.path.exists(os.path.join(folder, ".git")):
             return None
         folder = above
-
-
-def peek(path: str) -> bytes:
-    """The content of a configuration file; empty if it cannot be read, or is a link out of the project."""
-    try:
-        return read_bytes(path, root=root_of(path))
-    except FileProblem:
-        return b""
 
 
 def read(path: str) -> Configuration:

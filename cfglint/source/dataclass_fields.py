@@ -6,7 +6,7 @@ import ast
 import os
 import sys
 import warnings
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import islice
 
 from cfglint.source import files
@@ -19,7 +19,6 @@ LARGEST = 400_000  # bytes of a Python file
 ASSIGNMENTS = 64  # number of cached answers about a module
 
 _folders: dict[str, dict[str, str]] = {}
-_declared: dict[str, set[str]] = {}
 
 
 def fields_of_folder(folder: str) -> dict[str, str]:
@@ -59,19 +58,14 @@ def declares_field(path: str, name: str) -> bool:
     return name in declared_below(root_of(path))
 
 
+@cache
 def declared_below(folder: str) -> set[str]:
-    if folder not in _declared:
-        texts = map(text_of, islice((path for path in walk(folder) if path.endswith(".py")), MOST_FILES))
-        _declared[folder] = {field for text in texts if "dataclass" in text for field in fields_of_text(text)}
-    return _declared[folder]
+    texts = map(text_of, islice((path for path in walk(folder) if path.endswith(".py")), MOST_FILES))
+    return {field for text in texts if "dataclass" in text for field in fields_of_text(text)}
 
 
 def text_of(path: str) -> str:
-    """The content of a Python file; empty for one that cannot be read, or is a link out of the project."""
-    try:
-        return files.read_bytes(path, LARGEST, root_of(path)).decode("utf-8", "replace")
-    except files.FileProblem:
-        return ""
+    return files.bytes_in_project(path, LARGEST).decode("utf-8", "replace")
 
 
 def fields_of_text(text: str) -> dict[str, str]:

@@ -8,7 +8,7 @@ from cfglint.source import CfglintError
 from cfglint.source.annotations import Iterable
 from cfglint.source.document import LIMIT
 from cfglint.source.limits import MAX_SIZE
-from cfglint.source.root import never_opened
+from cfglint.source.root import never_opened, root_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,6 +84,14 @@ def read_bytes(path: str, limit: int = MAX_SIZE, root: str | None = None) -> byt
         raise FileProblem(path, error_message(path, error)) from None
     finally:
         os.close(descriptor)
+
+
+def bytes_in_project(path: str, limit: int = MAX_SIZE) -> bytes:
+    """The bytes of a file; empty if it cannot be read, or is a link out of its project."""
+    try:
+        return read_bytes(path, limit, root_of(path))
+    except FileProblem:
+        return b""
 
 
 def states(paths: Iterable[str]) -> dict[str, tuple[int, int]]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 
 from cfglint.source.annotations import Callable, Iterator
-from cfglint.source.files import FileProblem, read_bytes
+from cfglint.source.files import bytes_in_project
 from cfglint.source.record import Record
-from cfglint.source.root import root_of, top_of
+from cfglint.source.root import top_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -139,10 +139,7 @@ class IgnoreFile:
     def __init__(self, folder: str) -> None:
         self.folder = os.path.abspath(folder)
         path = os.path.join(folder, ".gitignore")
-        try:
-            self.lines = read_bytes(path, LARGEST_RULES, root_of(path)).decode("utf-8", "surrogateescape").splitlines()
-        except FileProblem:
-            self.lines = []
+        self.lines = bytes_in_project(path, LARGEST_RULES).decode("utf-8", "surrogateescape").splitlines()
         self.doubtful = len(self.lines) > CLEAR_LINES or any(line.count("*") > CLEAR_STARS for line in self.lines)
         self.spec: GitIgnoreSpec | None = None
 
