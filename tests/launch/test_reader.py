@@ -104,6 +104,13 @@ JOB = {"job.slurm": f"#!/bin/bash\n#SBATCH --nodes=2\n{SUBMITTED}${{1:-$ROWS}}\n
         (f"cat > go.sh <<EOF\n{SUBMITTED}4\nEOF\nbash go.sh", [(2, "4", 4)]),
         (f'echo "R=4" > go.sh\necho "{SUBMITTED}\\$R" >> go.sh\nchmod +x go.sh\n./go.sh', [(2, "4", 4)]),
         (f'tmux send-keys -t a "{SUBMITTED}4" Enter', [(2, "4", 1)]),
+        (f'tmux new-session -d -s a "{SUBMITTED}4"', [(2, "4", 1)]),
+        (f'screen -dmS a bash -c "{SUBMITTED}4"', [(2, "4", 1)]),
+        (f"qsub -q gpu <<EOF\n{SUBMITTED}4\nEOF", [(2, "4", 2)]),
+        (f"docker run --gpus all -v $PWD:/work -w /work --rm image {SUBMITTED}4", [(2, "4", 1)]),
+        (f"export R=8\ndocker run -e R=4 image bash -c '{SUBMITTED}$R'", [(2, "4", 2)]),
+        (f"export R=8\ndocker exec -it name bash -c '{SUBMITTED}$R'", [(2, None, 2)]),
+        ("docker run -it image bash", []),
     ],
 )
 def test_jobs_that_a_script_submits_and_scripts_that_it_writes(text, expected):

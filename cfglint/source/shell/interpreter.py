@@ -25,7 +25,7 @@ from cfglint.source.shell.placed_text import Text
 from cfglint.source.shell.script import Script
 from cfglint.source.shell.simple_commands import command, redirected
 from cfglint.source.shell.variables import assignment, declaration, unset
-from cfglint.source.shell.wrappers import called_script, exported_to_job, keeps_environment, script_of, submitted, unwrapped
+from cfglint.source.shell.wrappers import called_script, exported_to_job, keeps_environment, passed_on, script_of, submitted, unwrapped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class ShellInterpreter(Execution):
         text, called = (job.script, job.called) if job is not None else (script_of(inner, self.stdin), called_script(inner))
         composed = Script(self.script.path, "", parts=text) if text is not None and any(part.text for part in text.parts) else None
         start, known, header = len(self.calls), self.state.knows_environment, None
-        exported = {**self.state.environment(), **environment, **given}
+        exported = {**passed_on(wrappers, {**self.state.environment(), **environment}), **given}
         self.state.knows_environment = known and job is None and keeps_environment(words)
         script = composed or (script_at(self, called[0])[1] if job is not None and called else None)
         if job is not None and script is not None and self.submits is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.source.record import Record
-from cfglint.source.shell.placed_text import Text, after_mark, joined
+from cfglint.source.shell.placed_text import Text, after_mark, joined, literal
 from cfglint.source.shell.tables import names
 
 # Options of srun that take a value in a word of their own (srun(1), 22.05).
@@ -30,8 +30,17 @@ APPTAINER = names(
     "-B --bind --mount --env --env-file -H --home --pwd --cwd -W --workdir -o --overlay --network --network-args --dns --hostname "
     "--app --cpus --memory --security --add-caps --drop-caps --fusemount --pem-path --scratch -S"
 )
+# docker-run(1), docker-exec(1) 27; podman has the same.
+DOCKER = names(
+    "-v --volume -e --env --env-file -w --workdir --name --gpus --shm-size --ipc --network --net -p --publish -u --user --ulimit --runtime "
+    "--device -m --memory --cpus --cpuset-cpus -h --hostname -l --label --mount --pid --restart --cap-add --security-opt --add-host "
+    "--platform --pull --log-driver --log-opt --tmpfs --dns --group-add --userns --cgroupns --annotation --cidfile"
+)
 VALUED = {
     "srun": SRUN,
+    "docker": DOCKER,
+    "podman": DOCKER,
+    "screen": frozenset(("-S", "-dmS", "-L", "-Logfile", "-t", "-c")),
     "mpirun": MPIRUN,
     "mpiexec": MPIRUN,
     "apptainer": APPTAINER,
@@ -54,7 +63,8 @@ VALUED = {
 RUNNERS = ("uv", "poetry", "pipenv", "pixi", "conda", "mamba", "micromamba", "pdm", "rye", "hatch")
 SIMPLE = ("nohup", "time", "exec", "command", "setsid", "builtin", "unbuffer", "caffeinate")
 PROFILERS = ("nsys", "ncu")
-CONTAINERS = ("apptainer", "singularity")
+CONTAINERS = ("apptainer", "singularity", "docker", "podman")
+APART = ("docker", "podman")  # containers without the environment of the caller
 RAY = "ray"  # `ray job submit [options] -- command`
 WRAPPERS = frozenset((*SIMPLE, "env", *RUNNERS, *PROFILERS, RAY, "mpirun", "mpiexec", *VALUED))
 SUBMIT = "sbatch"
@@ -63,7 +73,9 @@ WITHOUT_VALUE = names(
     "--contiguous --exclusive --get-user-env --hold --ignore-pbs --no-kill --no-requeue --overcommit --oversubscribe --parsable "
     "--propagate --quiet --reboot --requeue --spread-job --test-only --use-min-nodes --verbose --wait"
 )
-ENTER = ("Enter", "ENTER", "C-m", "C-M", "KPEnter")  # tmux(1)
+ENTER = ("Enter", "ENTER", "C-m", "C-M", "KPEnter")  # tmux(1) 3.4
+OPENING = ("new-session", "new", "new-window", "neww", "split-window", "splitw")
+TMUX = frozenset(("-t", "-N", "-s", "-n", "-c", "-e", "-x", "-y", "-F", "-l"))
 SHELLS = ("bash", "sh", "zsh", "dash", "ksh")
 SCRIPTS = (".sh", ".bash", ".zsh", ".ksh")
 MOST = 12
@@ -113,7 +125,14 @@ def inside(words: list[Text], environment: dict[str, Text]) -> list[Text] | None
         return after_options(words[at:], VALUED.get(name, frozenset()))
     if name in CONTAINERS:
         at = next((index for index, word in enumerate(words[:4]) if word.string in ("exec", "run")), None)
-        return after_options(words[at + 1 :], APPTAINER)[1:] if at else None  # without the image
+        if not at or any(word.string.startswith("--entrypoint") for word in words):
+            return None
+        rest = after_options(words[at + 1 :], VALUED[name])
+        if name in APART:
+            environment.clear()
+            given = options_of(words[at + 1 : len(words) - len(rest)], ("-e", "--env"))
+            environment.update((value.string.partition("=")[0], after_mark(value)) for value in given if "=" in value.string)
+        return rest[1:]  # without the image
     if name == RAY:
         marks = [index for index, word in enumerate(words) if word.string == "--"]
         return words[marks[0] + 1 :] if [word.string for word in words[1:3]] == ["job", "submit"] and marks else None
@@ -131,6 +150,12 @@ def inside(words: list[Text], environment: dict[str, Text]) -> list[Text] | None
     return rest
 
 
+def options_of(words: list[Text], wanted: tuple[str, ...]) -> list[Text]:
+    """The values of an option that may be given several times."""
+    pairs = zip(words, [*words[1:], literal("")], strict=False)
+    return [after_mark(word) if "=" in word.string else value for word, value in pairs if word.string.partition("=")[0] in wanted]
+
+
 def after_options(words: list[Text], valued: frozenset[str]) -> list[Text]:
     index = 0
     while index < len(words):
@@ -146,9 +171,14 @@ def after_options(words: list[Text], valued: frozenset[str]) -> list[Text]:
     return words[index:]
 
 
+def passed_on(wrappers: list[Text], variables: dict[str, Text]) -> dict[str, Text]:
+    """The variables of the caller that what wrappers start gets: none in a container."""
+    return {} if any(command_name(word) in APART for word in wrappers) else variables
+
+
 def keeps_environment(words: list[Text]) -> bool:
     """Whether what a command starts gets the environment of its caller, and nothing that is not read adds to it."""
-    changing = (*RUNNERS, RAY, "env", "sudo")
+    changing = (*RUNNERS, *APART, RAY, "env", "sudo")
     login = ("-l", "-lc", "-i", "-ic", "-li", "-lic", "--login", "--rcfile")
     return not any(command_name(word) in changing or word.string in login for word in words[:MOST])
 
@@ -168,8 +198,11 @@ def called_script(words: list[Text]) -> list[Text]:
 
 def script_of(words: list[Text], stdin: Text | None = None) -> Text | None:
     """The string that a shell runs as a script: that of `-c`, or its input if it is given no file; what tmux types in one."""
-    if [word.string for word in words[:2]] in (["tmux", "send-keys"], ["tmux", "send"]) and words[-1].string in ENTER:
-        return joined(after_options(words[2:-1], frozenset(("-t", "-N"))))
+    name, action = (command_name(words[0]), words[1].string) if len(words) > 2 else ("", "")
+    if name == "tmux" and (action in OPENING or (action in ("send-keys", "send") and words[-1].string in ENTER)):
+        return joined(after_options(words[2:] if action in OPENING else words[2:-1], TMUX)) or None
+    if stdin is not None and words and command_name(words[0]) in ("qsub", "bsub"):
+        return stdin
     if not words or command_name(words[0]) not in SHELLS:
         return None
     for index, word in enumerate(words[1:], 1):
