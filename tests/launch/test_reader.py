@@ -103,6 +103,8 @@ JOB = {"job.slurm": f"#!/bin/bash\n#SBATCH --nodes=2\n{SUBMITTED}${{1:-$ROWS}}\n
         (f'echo "{SUBMITTED}4" | bash -x', [(2, "4", 1)]),
         (f"cat > go.sh <<EOF\n{SUBMITTED}4\nEOF\nbash go.sh", [(2, "4", 4)]),
         (f'echo "R=4" > go.sh\necho "{SUBMITTED}\\$R" >> go.sh\nchmod +x go.sh\n./go.sh', [(2, "4", 4)]),
+        (f"if $A; then\n echo '{SUBMITTED}4' > go.sh\nelse\n echo '{SUBMITTED}8' > go.sh\nfi\nbash go.sh", []),
+        (f"bash go.sh\necho '{SUBMITTED}4' > go.sh", []),
         (f'tmux send-keys -t a "{SUBMITTED}4" Enter', [(2, "4", 1)]),
         (f'tmux new-session -d -s a "{SUBMITTED}4"', [(2, "4", 1)]),
         (f'screen -dmS a bash -c "{SUBMITTED}4"', [(2, "4", 1)]),

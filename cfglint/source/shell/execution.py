@@ -121,7 +121,6 @@ class Execution:
         self.exists = exists
         self.calls: list[StartedCall] = []
         self.written: set[str] = set()  # files that redirections create
-        self.contents: dict[str, Text] = {}  # of scripts among them
         self.is_complete = True  # whether all statements were followed
         self.depth = 0  # nesting depth of the current statement
         self.node: SyntaxNode | None = None  # the current statement

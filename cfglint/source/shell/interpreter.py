@@ -61,9 +61,10 @@ class ShellInterpreter(Execution):
     def note(self, words: list[Text], environment: dict[str, Text], node: SyntaxNode) -> None:
         """Record a command, or follow the script that is passed to it."""
         wrappers, given, inner = unwrapped(words)
-        job = submitted(inner, self.stdin)
-        text, called = (job.script, job.called) if job is not None else (script_of(inner, self.stdin), called_script(inner))
-        composed = Script(self.script.path, "", parts=text) if text is not None and any(part.text for part in text.parts) else None
+        stdin = self.stdin if self.stdin is not None and any(part.text for part in self.stdin.parts) else None
+        job = submitted(inner, stdin)
+        text, called = (job.script, job.called) if job is not None else (script_of(inner, stdin), called_script(inner))
+        composed = Script(self.script.path, "", parts=text) if text is not None else None
         start, known, header = len(self.calls), self.state.knows_environment, None
         exported = {**passed_on(wrappers, {**self.state.environment(), **environment}), **given}
         self.state.knows_environment = known and job is None and keeps_environment(words)

@@ -89,14 +89,19 @@ def sourced(shell: Execution, words: list[Text]) -> Truth:
     return UNCLEAR
 
 
+def of_file(located: str) -> str:
+    """The variable that holds what a script writes into another one, so that branches merge it as they do all that they change."""
+    return f"\0{located}"
+
+
 def script_at(shell: Execution, path: Text) -> tuple[str, Script | None]:
     """(located path, script) of another script, None if it cannot be read: what this one has written there, or a file; one of the project
     may exist relative to another folder, which has to be decided then.
     """
     name = path.value
     located = shell.located(name) if name is not None else None
-    written = shell.contents.get(located or "")
-    if written is not None:
+    written = shell.state.variables.get(of_file(located or ""))
+    if isinstance(written, Text):
         return located or "", Script(shell.script.path, "", parts=written)
     text = shell.read(located) if located is not None else None
     if text is None and name is not None and not name.startswith(("/", "~")) and shell.exist(name) is not False:

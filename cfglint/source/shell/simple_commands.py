@@ -11,7 +11,7 @@ from cfglint.source.shell import filters
 from cfglint.source.shell.arithmetic import NotArithmetic, is_name
 from cfglint.source.shell.execution import Execution, Leave, ShellReturn, Stop, blanks_at_end
 from cfglint.source.shell.expansion import Unknowable
-from cfglint.source.shell.nested_scripts import call_function, evaluated, sourced
+from cfglint.source.shell.nested_scripts import call_function, evaluated, of_file, sourced
 from cfglint.source.shell.placed_text import EMPTY, Text, any_number, literal, split, unknown
 from cfglint.source.shell.reasons import FOLDER, FROM_INPUT, OF_CALL, OPTION, UNCLEAR, computed, parameter
 from cfglint.source.shell.script import part_of
@@ -134,8 +134,10 @@ def write_script(shell: Execution, node: SyntaxNode, body: SyntaxNode) -> bool:
     printed: list[Text] = []
     with shell.during(captured=printed):
         shell.statement(body)
-    before = shell.contents.get(located, EMPTY) if shell.source(outputs[0]).startswith(">>") else EMPTY
-    shell.contents[located] = Text(part for text in (before, *printed) for part in text.parts)
+    variable = of_file(located)
+    before = shell.state.variables.get(variable, EMPTY) if shell.source(outputs[0]).startswith(">>") else EMPTY
+    if isinstance(before, Text):
+        shell.state.variables[variable] = Text(part for text in (before, *printed) for part in text.parts)
     return True
 
 
