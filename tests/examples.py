@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 import yaml
 
+from cfglint.findings.rule import CONFIG
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.memory.named_models import named_model
 from cfglint.project.policy_schema import PolicySchemas
@@ -46,6 +47,11 @@ def run_of(rule, texts, folder, changes=()):
     kind = example.get("kind") or kind_of(rule)
     named = texts if isinstance(texts, dict) else {name_of(example, kind): texts}
     return launch_of(kind, named, folder, example)
+
+
+def found_by(rule, run):
+    """What a rule finds in a run; the other rules of configs are not asked."""
+    return [each for each in (run.findings_of(rule.code) if rule.scope == CONFIG else run.diagnostics) if each.code == rule.code]
 
 
 def launch_of(kind, named, folder, example):

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has
 
 TRAINER = "output_dir: out\nper_device_train_batch_size: {0}\nbf16: true\ndeepspeed: ds-{0}.json\n"
 DEEPSPEED = '{{"train_micro_batch_size_per_gpu": {0}, "gradient_accumulation_steps": "auto", "zero_optimization": {{"stage": 9}}}}\n'
-FILES = 80
+FILES = 40
 
 
 def squares(block):

@@ -10,7 +10,7 @@ import pytest
 
 from cfglint.rules.catalogue import every_rule
 from cfglint.source import CfglintError
-from examples import by_family, example_texts, kind_of, name_of, run_of
+from examples import by_family, example_texts, found_by, kind_of, name_of, run_of
 from records import check
 
 KEY = re.compile(r"^([\w.-]+):.*\n?(?:[ \t#-].*\n?|\n)*", re.MULTILINE)  # a key at the top level of YAML, with what is below it
@@ -91,7 +91,7 @@ def syntax_of(rule, name):
 
 def is_found(rule, texts, folder, facts):
     try:
-        return any(each.code == rule.code for each in run_of(rule, texts, folder, facts).diagnostics)
+        return bool(found_by(rule, run_of(rule, texts, folder, facts)))
     except CfglintError:  # no launch is left in a script
         return False
 

@@ -13,7 +13,7 @@ import pytest
 from cfglint.frameworks import framework, modelled_releases
 from cfglint.rules.catalogue import every_rule
 from cfglint.source import CfglintError
-from examples import check_answers, example_texts, given_of, kind_of, launch_of, run_of
+from examples import check_answers, example_texts, found_by, given_of, kind_of, launch_of, run_of
 from records import CAME, MARK, check_parts, given, head, read
 from release_changes import ReleaseChanges
 
@@ -44,9 +44,7 @@ class Example:
             run = run_of(self.rule, self.texts, folder, {**self.facts, "target": target})
         except CfglintError:  # no run is left
             return set()
-        texts = (
-            f"{each.code} {each.exception or each.severity}" for each in run.findings_of(self.rule.code) if each.code == self.rule.code
-        )
+        texts = (f"{each.code} {each.exception or each.severity}" for each in found_by(self.rule, run))
         found = {text.partition("\n")[0].replace(f"{folder}/", "") for text in texts}
         return found | numbers_of(run)
 
