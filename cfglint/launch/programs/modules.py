@@ -19,7 +19,7 @@ DEEPEST = 8  # depth of re-exported names that is followed
 UNSLOTH = "unsloth"  # which replaces classes of the frameworks
 COMPUTING = ("partial", "getattr")
 # Packages that are always those of the framework, even if a project has a folder of the same name.
-FRAMEWORKS = frozenset(("transformers", "trl", "accelerate", "deepspeed", "peft", "torch", "datasets", "typing", "dataclasses"))
+FRAMEWORKS = frozenset(("transformers", "trl", "accelerate", "deepspeed", "peft", "torch", "typing", "dataclasses"))
 
 
 # unsloth 2026.10.9 trainer.py; `embedding_learning_rate` is an additional parameter

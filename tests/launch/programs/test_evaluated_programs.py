@@ -465,3 +465,7 @@ def test_calls_whose_class_is_computed_are_those_of_a_run(code):
     assert values(code) == [2]
     [call] = read_program("train.py", "", ["."], {"train.py": IMPORTS + code}.get).built
     assert call.name == "TrainingArguments"
+
+
+def test_a_module_beside_the_program_comes_before_a_package_of_its_name():
+    assert value("from datasets import SIZE\n", "SIZE", files={"datasets.py": "SIZE = 4\n"}) == 4
