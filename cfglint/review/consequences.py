@@ -291,7 +291,10 @@ def from_settings(old: Side, new: Side, settings: list[SettingChange], covered: 
         name_of(label) for label in new.lines.keys() - OWN_SENTENCE if new.line(label) is not None and old.line(label) == new.line(label)
     }
     is_limited = any(side.number("total_steps") is not None or side.line("max steps") is not None for side in (old, new))
+    kinds = [{config.kind for config in side.run.configs} for side in (old, new)]
     for change in settings:
+        if is_trainer(change.kind) and not all(change.kind in each for each in kinds):  # the other program sets it in another way
+            continue
         key = change.key.rpartition(".")[2].replace("-", "_")
         what = EFFECTS.get(key)
         if what is None and key in TOKEN_LENGTHS and any(config.has_field(key) for side in (old, new) for config in side.run.configs):

@@ -38,7 +38,7 @@ MOST_DESCRIBED = 20  # files whose changed values are named
 
 
 def unrecognized(name: str, branch: Branch) -> str:
-    """The reason for a file that no run reads: a program beside it, or in a folder above it, may name it."""
+    """The reason for a file that no run reads: a program or script beside it, or in a folder above it, may name it."""
     folder = os.path.dirname(name)
     if os.path.basename(name) == DATA_SETS:
         return OF_DATA
@@ -49,7 +49,7 @@ def unrecognized(name: str, branch: Branch) -> str:
     if config:
         return NAMED.format(config)
     for _ in range(MOST_FOLDERS):
-        programs = [each for each in branch.new.names_in(folder or os.curdir) if each.endswith(".py")]
+        programs = [each for each in branch.new.names_in(folder or os.curdir) if each.endswith(".py") or is_script(each)]
         for path in (os.path.join(folder, program) for program in programs[:MOST_PROGRAMS]):
             text = text_of(branch.new, path)
             stem = os.path.splitext(os.path.basename(name))[0]  # by which a config of Hydra is named

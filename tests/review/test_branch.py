@@ -468,6 +468,14 @@ def test_a_program_that_names_a_changed_file_is_named(checkout, reviewed):
     assert "; train.py names it, and what it makes of it is not compared; `a` 1 -> 2)" in reviewed()[0]
 
 
+def test_a_script_that_names_a_changed_file_is_named(checkout, reviewed):
+    script = 'FILE=own.yaml\n[ -n "$1" ] && FILE=$1\npython train.py --config $FILE\n'
+    checkout.write(run__sh=script, train__py="import sys\ntrain(sys.argv)\n", own__yaml="a: 1\n")
+    checkout.commit()
+    checkout.write(own__yaml="a: 2\n")
+    assert "; run.sh names it, and what it makes of it is not compared; `a` 1 -> 2)" in reviewed()[0]
+
+
 def test_a_config_that_a_program_of_hydra_names_without_its_extension_is_described(checkout, reviewed):
     program = "import hydra\n@hydra.main(config_path='conf', config_name='own')\ndef main(cfg):\n    run(cfg)\n"
     checkout.write(train__py=program, **{"conf/own.yaml": "rate: {lr: 1e-6}\ncap: 3\n"})

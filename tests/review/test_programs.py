@@ -367,3 +367,21 @@ def test_the_settings_of_a_file_that_hydra_composes_are_compared(reviewed):
     (change,) = reviewed.changes
     told = [(each["key"].rpartition(".")[2], each["before"]["value"], each["after"]["value"]) for each in change["settings"]]
     assert told == [("clip_ratio", 0.2, 0.3), ("top_p", 0.9, 1), ("update_weights_bucket_megabytes", None, 4096)]
+
+
+def test_a_loop_in_the_place_of_a_trainer_sets_its_epochs_and_rate_itself(reviewed):
+    before = f"{IMPORTS}args = TrainingArguments({SIZES}1, num_train_epochs=4, learning_rate=1e-5, save_steps=9){TRAINED}"
+    after = """from accelerate import Accelerator
+from torch.optim import SGD
+from torch.utils.data import DataLoader
+accelerator = Accelerator()
+optimizer = SGD(model.parameters(), lr=1e-5)
+loader, optimizer = accelerator.prepare(DataLoader(rows, batch_size=4), optimizer)
+for epoch in range(4):
+    for batch in loader:
+        accelerator.backward(model(batch))
+        optimizer.step()
+"""
+    _, texts = reviewed({"train.py": before}, {"train.py": after})
+    assert texts
+    assert not any("unset" in each for each in texts)
