@@ -223,6 +223,13 @@ class Config:
         return (*self.outside(*own, *base), *self.fork)
 
     @property
+    def patched(self) -> tuple[Reason, ...]:
+        """The patch of the project that changes the code of the package, and may add arguments."""
+        project, package = self.facts.launch.project, self.framework.source_folder or self.package
+        path = project.patch_of(package) if project is not None and package else ""
+        return (Reason("file", f"`{path}`", f"it changes the code of {self.package}"),) if path else ()
+
+    @property
     def base_packages(self) -> tuple[str, ...]:
         """The package of the kind that this one extends, if it extends one."""
         return (imported(f"{self.framework.base}.FRAMEWORK").package,) if self.framework.base else ()

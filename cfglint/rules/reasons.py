@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.evaluate import Perhaps, Reason
-from cfglint.findings.rule import BATCH, CERTAIN_SUBJECTS, CODE, KEY, LAUNCHER_CONFIG, SAMPLES, Finding, Rule
+from cfglint.findings.rule import ARGUMENT, BATCH, CERTAIN_SUBJECTS, CODE, KEY, LAUNCHER_CONFIG, SAMPLES, Finding, Rule
 from cfglint.findings.setting import DEFAULT, Setting
 from cfglint.frameworks.base import Config
 from cfglint.source.annotations import Iterator
@@ -26,6 +26,8 @@ def unknowns(rule: Rule, finding: Finding, setting: Setting, config: Config) -> 
         yield from config.other_parsers
     if rule.fails_at != "load" or rule.about in OF_RELEASE:  # what no parser can read fails in every release
         yield from config.unmodelled(rule)
+    if rule.about in (KEY, ARGUMENT):
+        yield from config.patched
     for each in named:
         if isinstance(each.value, Perhaps):  # of a key that is wrong whatever its value is
             yield from each.value.reasons

@@ -153,6 +153,10 @@ def unread(launch: Launch, line: LaunchLine, built: ProgramFacts | None) -> tupl
         if file.role in LAUNCHER_CONFIGS and file.path is None and not file.is_written:
             why = file.word.reasons[0].text if not file.word.known else OUTSIDE
             reasons += (Reason("file", OF_LAUNCHER, why, *place),)
+    consumer = framework(launch.consumer) if launch.consumer else None
+    if consumer is not None and consumer.parses_command and launch.project is not None:
+        patch = launch.project.patch_of(consumer.source_folder or consumer.package)
+        reasons += (Reason("file", f"`{patch}`", f"it changes the code of {consumer.package}", opens=True),) if patch else ()
     return reasons
 
 

@@ -8,6 +8,7 @@ from itertools import pairwise
 from cfglint.source.annotations import Callable, Iterator
 
 ROOT = "%root%"  # the project's top in paths that a script computes
+PATCHES = (".patch", ".diff")
 MOST_FOLDERS = 400  # that are searched for a file which is not where its name says
 
 
@@ -71,12 +72,21 @@ class Project:
 
     def with_file(self, name: str) -> Iterator[str]:
         """The folders of the project, the upper ones first, relative to which a file exists; up to a limit of folders that are searched."""
+        return (folder for folder in self.folders() if self.is_file(os.path.normpath(os.path.join(folder, name))))
+
+    def folders(self) -> Iterator[str]:
+        """The folders of the project, the upper ones first, up to a limit."""
         folders = [self.root or os.curdir]
         for folder in folders:  # which grows
-            if self.is_file(os.path.normpath(os.path.join(folder, name))):
-                yield folder
+            yield folder
             below = [each for each in self.names(folder) if "." not in each]
             folders += [os.path.join(folder, each) for each in below[: MOST_FOLDERS - len(folders)]]
+
+    def patch_of(self, package: str) -> str:
+        """A patch in the project that changes the code of a package, by the folder of that; empty without one."""
+        paths = (os.path.normpath(f"{folder}/{name}") for folder in self.folders() for name in self.names(folder) if name.endswith(PATCHES))
+        starts = (f"\n+++ b/{package}/", f"\n+++ b/src/{package}/")
+        return next((path for path in paths if any(start in (self.read(path) or "") for start in starts)), "")
 
     def source(self, path: str) -> str | None:
         """The content of a file that was found in the project's folders, and that is no link."""

@@ -134,3 +134,11 @@ engine.step()
 def test_a_missing_file_is_an_error_for_the_engine_that_is_made(checked, before, severity):
     line = "torchrun --nproc_per_node 2 train.py --engine ddp --deepspeed_config conf/ds.json"
     assert ("LCH002", severity) in checked(line, train_py=ENGINE.format(before))[1]
+
+
+@each_case(("package", "severity", "batch"), [("swift", "warning", None), ("verl", "error", 2)])
+def test_a_patch_of_the_package_may_add_arguments_and_change_defaults(checked, package, severity, batch):
+    patch = f"--- a/{package}/args.py\n+++ b/{package}/args.py\n@@ -1,1 +1,2 @@\n a = 1\n+my_own = 2\n"
+    line = "NPROC_PER_NODE=2 swift sft --model m --dataset d --my_own 3 --gradient_accumulation_steps 1"
+    [run], found = checked(line, "--target", "ms-swift==3.12.6", add_patch=patch)
+    assert (("SWF001", severity) in found, run["resolved"]["global_batch"]) == (True, batch)
