@@ -344,6 +344,8 @@ class Reader:
 
     def launched(self, call: StartedCall, words: list[Text]) -> LaunchLine | None:
         name, rest = command_name(words[0]), words[1:]
+        if words[0].options and all(is_python(command_name(literal(option))) for option in words[0].options):
+            name = PYTHON  # whichever of several
         if is_python(name) or (name.endswith(".py") and (rest or "/" in words[0].string)):  # without both it is the name of a file
             return self.python(call, rest if is_python(name) else words)
         launcher = launchers_by("commands").get(name)

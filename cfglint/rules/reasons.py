@@ -33,7 +33,9 @@ def unknowns(rule: Rule, finding: Finding, setting: Setting, config: Config) -> 
             yield from each.value.reasons
         if each.name in config.assumed:
             yield Reason("file", f"`{each.name}`", "assumed from the hidden size of the model")
-    if not (of_engine or finding.for_any_parser or rule.about == CODE or (rule.about == LAUNCHER_CONFIG and rule.fails_at == "load")):
+    on_default = any(each.origin == DEFAULT for each in (setting, *finding.related))  # which an argument may replace
+    of_code, of_launcher = rule.about == CODE and not on_default, rule.about == LAUNCHER_CONFIG and rule.fails_at == "load"
+    if not (of_engine or finding.for_any_parser or of_code or of_launcher):
         yield from launch.doubts
         if launch.line is not None and launch.line.call.refused is not None:
             yield UNPARSED
@@ -47,6 +49,7 @@ def unknowns(rule: Rule, finding: Finding, setting: Setting, config: Config) -> 
                 yield Reason("program", f"`{each.name}`", "the program sets it after the constructor")
     if stage in IN_TRAINER and rule.about != CODE and not of_engine and config.may_build_own_trainer():
         yield TRAINER
-    if rule.about not in CERTAIN_SUBJECTS and not of_engine:
+    if (rule.about not in CERTAIN_SUBJECTS or on_default) and not of_engine:
         yield from (reason for reason in launch.not_read if reason.opens)
+    if rule.about not in CERTAIN_SUBJECTS and not of_engine:
         yield from launch.not_known

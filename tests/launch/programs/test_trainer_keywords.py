@@ -182,6 +182,11 @@ def test_early_stopping_needs_a_metric_and_evaluations(found, code, release, rai
     assert [each[2] for each in found(code, [f"transformers=={release}"], STOPS, "HFT070")] == ([raised] if raised else [])
 
 
+def test_a_line_may_give_what_early_stopping_needs(found):
+    parsed = "from transformers import HfArgumentParser\n[args] = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()\n"
+    assert [each[0] for each in found(parsed + IN_CALL, ["transformers==4.44.2"], STOPS, "HFT070")] == ["warning"]
+
+
 STREAMS = "from datasets import load_dataset\nfrom transformers import Trainer, TrainingArguments\n"
 TRAIN = "Trainer(model, args=TrainingArguments('o'%s), train_dataset=data).train()\n"
 
