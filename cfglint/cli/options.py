@@ -451,7 +451,7 @@ def report_unchecked(stats: ScanStats, skip_unrecognized: bool = False) -> bool:
         stats.unrecognized_named.clear()
     for path, names in stats.unrecognized_named[:MOST_UNKNOWN]:
         if is_script(path):
-            warn(str(LaunchChoiceError(path, [])))
+            warn(str(LaunchChoiceError(path, [], names)))
             continue
         from cfglint.run.broken import closest_kind
         from cfglint.source.dataclass_fields import problem_of

@@ -108,7 +108,7 @@ class LaunchLine:
     An unknown size is None, and `unknown` has the reasons: (field, reason). `inner` is the launcher that the named one starts in
     turn. `values` are the settings of an accelerate launch, from its file and its flags, None elsewhere. `machine`: the GPUs are
     those of the machine, which has `machine_gpus`; `by_devices`: they are those that CUDA_VISIBLE_DEVICES shows, or those of the machine.
-    `header` is what its job requests.
+    `header` is what its job requests. `trains`: it is known to start a training; of another line nothing else is read.
     """
 
     def __init__(self, call: StartedCall, launcher: str) -> None:
@@ -118,6 +118,7 @@ class LaunchLine:
         self.program: Text | None = None
         self.program_path: str | None = None
         self.module = False
+        self.trains = True
         self.entry = ""  # the function of the module that a command of the project calls
         self.options = Options()
         self.arguments: list[Text] = []

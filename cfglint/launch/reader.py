@@ -14,7 +14,7 @@ from cfglint.launch.line import MACHINE, RANKS_OF_SRUN, LaunchLine, NamedFile
 from cfglint.launch.machine import VISIBLE, Machine, Surroundings
 from cfglint.launch.markdown import BEFORE_A_WORD, as_words, unfilled
 from cfglint.launch.slurm import SUBMITTED_FROM, Header, devices_of_step, header, submitted
-from cfglint.launch.training import may_launch, trains
+from cfglint.launch.training import is_not_clear, may_launch, trains
 from cfglint.source import files
 from cfglint.source.annotations import Any, Callable, Iterable, Sequence
 from cfglint.source.budget import Budget
@@ -61,6 +61,7 @@ class ScriptEvaluations:
         self.launching: dict[str, bool] = {}  # whether a script with many steps may start a training, by content
         self.names: Callable[[str], dict[str, list[str]] | None] = lambda root: None  # the paths of each file name in a project
         self.incomplete: dict[str, None] = {}
+        self.others: dict[str, list[LaunchLine]] = {}  # the lines of a script that may start a training or not, by its path
         self._console_scripts: dict[str, dict[str, ConsoleScript]] = {}  # by the top of a project
 
     def console_scripts(self, project: Project) -> dict[str, ConsoleScript]:
@@ -135,7 +136,9 @@ class Reader:
         if not followed.is_complete:
             self.evaluations.incomplete[path] = None
         started = {turn_of(call): call for call in followed.calls}  # equal turns of a loop start one run
-        launch_lines = [line for line in (self.line(call, known) for call in started.values()) if line is not None]
+        lines = [line for line in (self.line(call, known) for call in started.values()) if line is not None]
+        launch_lines = [line for line in lines if line.trains]
+        self.evaluations.others[path] = [line for line in lines if is_not_clear(line)]
         if launch_lines:
             head = job_of(path, text)
             for line in launch_lines:
@@ -277,8 +280,9 @@ class Reader:
             return None
         options = {argument.name for argument in (*arguments, *read_arguments(behind_dashes(line.arguments)[1:])[0])}
         is_training = launcher.always_trains or trains(line, options, self.project.read)
-        if not is_training and not self.was_to_train(call, words):
-            return None
+        line.trains = is_training or self.was_to_train(call, words)
+        if not line.trains:
+            return line
         for file in line.files:
             self.locate(file, line, known)
         if line.deepspeed_word is not None:

@@ -19,7 +19,7 @@ from cfglint.launch.training import listed_below
 from cfglint.source.annotations import Callable, Container, Iterator, Mapping
 from cfglint.source.change import EditRefused
 from cfglint.source.file_source import FileSource
-from cfglint.source.project_files import Project
+from cfglint.source.project_files import ROOT, Project
 from cfglint.source.record import Record
 from cfglint.source.shell.command import is_all_of_caller
 from cfglint.source.shell.placed_text import Text
@@ -164,6 +164,11 @@ class Scripts:
         if module is not None and module.tree.body:
             limits = f"more than {MOST_SCOPES} functions or {MOST_MODULES} modules of the project"
             self.unchecked[program.path] = f"not read, because its code uses {limits}"
+
+    def not_clear(self, path: str) -> list[str]:
+        """The launches of a script that may start a training or not."""
+        lines = ((line, line.program.string) for line in self.evaluations.others.get(path, []) if line.program is not None)
+        return [f"`{line.launcher} ... {program.removeprefix(f'{ROOT}/')}` (line {line.call.line})" for line, program in lines]
 
     def context(self, line: LaunchLine) -> Context:
         """The circumstances under which a line starts its program."""

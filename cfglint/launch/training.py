@@ -132,6 +132,13 @@ def trains(line: LaunchLine, names: set[str], read: Callable[[str], str | None])
     return program_trains(line, read)
 
 
+def is_not_clear(line: LaunchLine) -> bool:
+    """Whether a line that is not known to start a training may do so all the same: a launcher starts a program that names nothing else."""
+    name = line.program.string.rpartition("/")[2].lower() if line.program is not None else ""
+    launcher = launcher_of(line)
+    return not line.trains and not launcher.is_one_process and not launcher.kind and name != "" and not any(mark in name for mark in OTHERS)
+
+
 def only_handles_data(line: LaunchLine, read: Callable[[str], str | None]) -> bool:
     """Whether a program imports nothing but the standard library and packages of data, and starts no other program."""
     path = line.program_path

@@ -288,7 +288,7 @@ class Discovery:
             if only is not None:
                 raise LaunchChoiceError(path, [])
             if path in self.request.named:
-                self.recognition.count_unrecognized(path, [])
+                self.recognition.count_unrecognized(path, self.launched.scripts.not_clear(name))
         yield from self._started(launches or [], name)
 
     def built_in(self, path: str) -> Iterator[CheckedRun]:

@@ -70,7 +70,7 @@ class UnknownKindError(CfglintError):
 class LaunchChoiceError(UnknownKindError):
     """A script contains no launch line, or several, but exactly one is required."""
 
-    def __init__(self, path: str, launches: list[int]) -> None:
+    def __init__(self, path: str, launches: list[int], others: list[str] | None = None) -> None:
         lines = sorted({*launches})
         if lines:
             shown = ", ".join(f"{line_of(path)[0]}:{line}" for line in lines[:10])
@@ -83,6 +83,10 @@ class LaunchChoiceError(UnknownKindError):
         else:
             where = "the fenced blocks of this page" if path.lower().endswith(MARKDOWN) else "this script"
             text = f"no training launch was found in {where}"
+            if others:
+                from cfglint.findings.wording import first_few
+
+                text += f"; not known to train: {first_few(others)}"
         super().__init__(path, f"{path}: {text}")
 
 

@@ -141,6 +141,15 @@ def test_the_current_count_of_a_file_is_not_overridden(project):
     assert (project / "acc.yaml").read_text() == text
 
 
+def test_a_launch_that_is_not_known_to_train_is_named(project, capsys):
+    written(
+        project, run_sh="N=2\ntorchrun --nproc_per_node $N other.py --rows 4\ntorchrun evaluate.py\npython other.py\n", other_py="go()\n"
+    )
+    assert main(["check", "run.sh"]) == 2
+    text = "run.sh: no training launch was found in this script; not known to train: `torchrun ... other.py` (line 2)\n"
+    assert text in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("command", [("check",), ("fix",), ("fix", *TARGET)])
 @pytest.mark.parametrize("text", ["cat > run.slurm <<'END'\necho train.py\nEND\nsbatch run.slurm\n", "echo hi\n"])
 def test_a_named_script_without_a_launch_is_not_done(project, capsys, command, text):

@@ -58,6 +58,7 @@ ESCAPED = (" ", "\t", "\r")
 NAME = re.compile(r"[A-Za-z_]\w*").findall
 SPECIAL = "@*#?$!-_"
 STATUS = Reason("environment", "the status of a command")
+OF_BASH = {"BASH": "/bin/bash", "BASH_VERSION": "5.2.15(1)-release", "OSTYPE": "linux-gnu"}
 RANDOM = ("RANDOM", "SRANDOM", "$", "!", "BASHPID", "PPID", "SECONDS", "EPOCHSECONDS", "EPOCHREALTIME")
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"', "a": "\a", "e": "\x1b", "0": "\0"}  # in `$'...'`
 DEFAULTS = ("-", "=", "+", "?")
@@ -350,6 +351,8 @@ class Expander(Record):
             return literal(self.state.folder) if self.state.folder is not None else unknown(FOLDER)
         if name == "HOME":
             return literal("~")
+        if name in OF_BASH:
+            return literal(OF_BASH[name])
         if name == "-":
             return literal("hB")  # a script, which is not interactive
         if name in ("LINENO", "_"):
