@@ -279,8 +279,7 @@ class Reader:
         if any(word.value in ("--help", "-h") for word in line.arguments):
             return None
         options = {argument.name for argument in (*arguments, *read_arguments(behind_dashes(line.arguments)[1:])[0])}
-        is_training = launcher.always_trains or trains(line, options, self.project.read)
-        line.trains = is_training or self.was_to_train(call, words)
+        line.trains = launcher.always_trains or trains(line, options, self.project.read) or self.was_to_train(call, words)
         if not line.trains:
             return line
         for file in line.files:
