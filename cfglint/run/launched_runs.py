@@ -32,8 +32,9 @@ from cfglint.source.edited_source import EditedSource
 from cfglint.source.file_source import FileSource
 from cfglint.source.python.call import CallDocument
 from cfglint.source.record import changed
-from cfglint.source.shell.command import CommandDocument
+from cfglint.source.shell.command import CommandDocument, is_to_be_filled_in
 from cfglint.source.shell.placed_text import unknown_value
+from cfglint.source.shell.reasons import PLACEHOLDER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -528,7 +529,8 @@ def launcher_flags(line: LaunchLine, command: CommandDocument) -> tuple[Override
     for key, option, value in launcher_of(line).flags(line):
         word = option.value or option.word
         override = Override(key, [value if value is not None else word.string], FLAG)
-        override.unknown = unknown_value([word]) if not word.known else None
+        filled_in = Unknown(PLACEHOLDER) if option.value is not None and is_to_be_filled_in(word) else None
+        override.unknown = unknown_value([word]) if not word.known else filled_in
         start, end = command.within(word.place)
         override.place = (command, Node(SCALAR, start, end, word.string))
         if command.text[start:end] == word.string and option.value is not None:

@@ -142,3 +142,10 @@ def test_a_patch_of_the_package_may_add_arguments_and_change_defaults(checked, p
     line = "NPROC_PER_NODE=2 swift sft --model m --dataset d --my_own 3 --gradient_accumulation_steps 1"
     [run], found = checked(line, "--target", "ms-swift==3.12.6", add_patch=patch)
     assert (("SWF001", severity) in found, run["resolved"]["global_batch"]) == (True, batch)
+
+
+@each_case(("count", "codes"), [("{num_gpus}", set()), ("<N>", set()), ("many", {("ACC025", "error")})])
+def test_a_flag_of_the_launcher_that_is_to_be_filled_in_is_unknown(checked, count, codes):
+    line = f"accelerate launch --config_file acc.yaml --num_processes={count} train.py --output_dir o --learning_rate 1e-5"
+    _, found = checked(line, acc_yaml="distributed_type: MULTI_GPU\nnum_machines: 1\nnum_processes: 8\n")
+    assert {each for each in found if each[0].startswith("ACC")} == codes
