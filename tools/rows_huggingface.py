@@ -42,8 +42,8 @@ ANSWERS: dict[str, Any] = {  # what the environment answers there
     "str_to_bool": truth,
     "strtobool": truth,
 }
-FACTS = "device _setup_devices world_size get_available_reporting_integrations default_logdir framework".split()
-GIVEN: dict[str, Any] = {**dict.fromkeys(FACTS, "fact"), "_convert_str_dict": "same"}
+FACTS = "device _setup_devices world_size get_available_reporting_integrations default_logdir".split()
+GIVEN: dict[str, Any] = {**dict.fromkeys(FACTS, "fact"), "self.framework": "pt", "_convert_str_dict": "same"}
 SHARDING = ["FULL_SHARD", "SHARD_GRAD_OP", "NO_SHARD", "HYBRID_SHARD", "HYBRID_SHARD_ZERO2"]
 CONSTANTS = {  # of accelerate, the same in all releases
     "FSDP_SHARDING_STRATEGY": SHARDING,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from cfglint.evaluate import Unknown
 from cfglint.findings.remedy import remove_key
 from cfglint.findings.vocabulary import Stage
 from cfglint.findings.wording import described
@@ -29,7 +30,7 @@ THERE = tuple(
 )
 NOT_THERE = ("is_kubeflow_available", *(f"is_torch_{name}_available" for name in ("xla", "tpu", "npu", "xpu", "hpu", "neuron", "mps")))
 # The keys at which findings are, where it is not the first one that the message names.
-PLACES = {"PRC200": ("fp16",), "PRC201": ("fp16_full_eval",), "PRC202": ("half_precision_backend",)}
+PLACES = {"PRC200": ("fp16",), "PRC201": ("fp16_full_eval",), "PRC202": ("half_precision_backend", "fp16_backend")}
 PLACES |= {"HFT006": ("load_best_model_at_end",), "HFT007": ("save_steps",), "HFT009": ("lr_scheduler_type",)}
 # The pages for values on which Python fails.
 ORDER = "not supported between instances of"
@@ -80,7 +81,8 @@ def facts(config: TrainerConfig) -> Callable[..., Any]:
         if name == "version":
             return dotted(config.version) if arguments[0] == "transformers" else None
         if name == "device":
-            return {"type": "cuda"}
+            on_cpu = config.arguments["use_cpu"]
+            return on_cpu if isinstance(on_cpu, Unknown) else {"type": "cpu" if on_cpu else "cuda"}
         return True if name in THERE or name.startswith("is_torch_greater_or_equal_than_") else False if name in NOT_THERE else None
 
     return answer
