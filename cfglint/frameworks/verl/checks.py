@@ -11,9 +11,10 @@ import functools
 from cfglint.evaluate import Unknown
 from cfglint.findings.remedy import remove_key
 from cfglint.findings.vocabulary import Stage
-from cfglint.findings.wording import counted, spelled
+from cfglint.findings.wording import counted, described, spelled
 from cfglint.frameworks.refusal import Refusal, Words
 from cfglint.frameworks.releases.versions import Version
+from cfglint.frameworks.remedies import raised_by
 from cfglint.frameworks.rows.evaluation import value_at
 from cfglint.frameworks.rows.expressions import Path, Raised, Row, walk
 from cfglint.frameworks.rows.reasons import Condition
@@ -74,6 +75,8 @@ MACHINE: dict[tuple[str, ...], str | None] = {("use_critic",): "", ("use_referen
 MESSAGES = {"VRL015": "neither `{0}` nor `{1}` is set", "VRL016": "`{0}` and `{1}` cannot be set together"}
 ARITHMETIC = [[operator] for operator in ("*", "//", "%", "*=", "//=", "<", ">", "<=", ">=")]  # and comparison by size
 OF_A_SIZE, OF_GLOBAL, OF_ROWS, OF_GROUPS, OTHER = "VRL010", "VRL018", "VRL022", "VRL029", "VRL035"
+KINDS = {"bool": "a boolean", "int": "an integer", "float": "a number", "str": "a string"}  # of fields
+BOOLEANS = ("yes", "y", "on", "true", "no", "n", "off", "false")  # of OmegaConf
 INSTANTIATION = "hydra.errors.InstantiationException: Error in call to target"
 DIVISION = "ZeroDivisionError: integer division or modulo by zero"
 EPOCHS, LOADERS, SEED, SAMPLER = "trainer.total_epochs", "data.dataloader_num_workers", "data.seed", "data.sampler.class_path"
@@ -447,9 +450,8 @@ def keywords(tree: ComposedConfig, sizes: Sizes) -> Iterator[Refusal]:
     for section, stage in sections:
         if stage == "config" or sizes.engine or section == ROLLOUT:
             yield from uninstantiable(tree.raw(section), section, stage)
-        elif tree.raw(f"{section}.path") is None:
-            text = "omegaconf.errors.ValidationError: Incompatible value 'None' for field of type 'str'"
-            yield Refusal(OTHER, (f"{section}.path",), f"`{section}.path` is null", text, ("name a model",), stage)
+        elif not sizes.is_megatron or not tree.since(0, 7):  # from 0.7 on Hydra makes that object, too
+            yield from unconverted_fields(tree, section, stage)
         for key, target in unexpected(tree, section):
             name, kind = key.rpartition(".")[2], target.rpartition(".")[2]
             if section.endswith(".model") and not sizes.engine:
@@ -476,6 +478,42 @@ def uninstantiable(values: Operand, section: str, stage: Stage) -> Iterator[Refu
         elif value == MISSING and key != f"{ROLLOUT}.name":
             text = f"omegaconf.errors.MissingMandatoryValue: Missing mandatory value: {key}"
             yield Refusal(OTHER, (key,), f"`{key}` is `???`, a value that has to be set", text, (f"set `{key}`",), stage)
+
+
+def unconverted_fields(tree: ComposedConfig, section: str, stage: Stage) -> Iterator[Refusal]:
+    """The values of a model that OmegaConf cannot convert to the types of the fields of `HFModelConfig`."""
+    values, fields = tree.raw(section), HISTORY.fields(f"{CLASS}HFModelConfig", tree.release)
+    for name, value in {"path": None, **(values if isinstance(values, dict) else {})}.items():
+        written = fields[name][1] if name in fields else ""
+        kind = written.removeprefix("Optional[").removesuffix("]")
+        reason = unconverted(value, kind, written != kind)
+        if reason:
+            key = f"{section}.{name}"
+            text = f"`{key}` is {described(value)}; it must be {KINDS[kind]}"
+            remedy = "name a model" if name == "path" else f"set `{key}` to {KINDS[kind]}"
+            yield Refusal(OTHER, (key,), text, f"omegaconf.errors.ValidationError: {reason}", (remedy,), stage)
+
+
+def unconverted(value: Operand, kind: str, is_optional: bool) -> str:
+    """The message of OmegaConf about a value that it cannot convert to a type; empty for one that it can.
+
+    Source: omegaconf 2.3 nodes.py (validate_and_convert of each node).
+    """
+    if kind not in KINDS or (isinstance(value, str) and ("${" in value or value == MISSING)):
+        return ""
+    if value is None:
+        return "" if is_optional else f"Incompatible value 'None' for field of type '{kind}'"
+    if not isinstance(value, (bool, int, float, str, list, dict)):
+        return ""  # not known
+    given = "ListConfig" if isinstance(value, list) else "DictConfig" if isinstance(value, dict) else type(value).__name__
+    if kind == "str":
+        return f"Cannot convert '{given}' to string: '{value}'" if isinstance(value, (list, dict)) else ""
+    if kind == "bool":
+        is_word = isinstance(value, str) and (value.lower() in BOOLEANS or not raised_by(int, value))
+        return "" if is_word or isinstance(value, int) else f"Value '{value}' is not a valid bool (type {given})"
+    number, title = (int, "Integer") if kind == "int" else (float, "Float")
+    is_accepted = type(value) in (int, str, number) and not raised_by(number, value)
+    return "" if is_accepted else f"Value '{value}' of type '{given}' could not be converted to {title}"
 
 
 def unexpected(tree: ComposedConfig, section: str) -> Iterator[tuple[str, str]]:

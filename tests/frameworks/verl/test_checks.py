@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.frameworks.verl.checks import failed
+from cfglint.frameworks.verl.checks import failed, unconverted
 from cfglint.frameworks.verl.sizes import ComposedConfig, Sizes
 
 ACTOR = "actor_rollout_ref.actor"
@@ -66,6 +66,42 @@ def test_sections_that_are_no_mappings_are_no_fault_of_ours(sections):
 )
 def test_hydra_makes_no_object_of_a_section(actor, key, exception):
     assert ("VRL035", f"{ACTOR}.{key}", exception) in found(composed((0, 7, 1), actor))
+
+
+# What the real OmegaConf 2.3 says.
+@pytest.mark.parametrize(
+    ("value", "kind", "message"),
+    [
+        (True, "bool", ""),
+        (2, "bool", ""),
+        ("Yes", "bool", ""),
+        ("1", "bool", ""),
+        (1.0, "bool", "Value '1.0' is not a valid bool (type float)"),
+        ("abc", "bool", "Value 'abc' is not a valid bool (type str)"),
+        ([1], "bool", "Value '[1]' is not a valid bool (type ListConfig)"),
+        (None, "bool", "Incompatible value 'None' for field of type 'bool'"),
+        ("8", "int", ""),
+        (1.0, "int", "Value '1.0' of type 'float' could not be converted to Integer"),
+        (True, "int", "Value 'True' of type 'bool' could not be converted to Integer"),
+        (1, "float", ""),
+        ("1e-3", "float", ""),
+        (True, "float", "Value 'True' of type 'bool' could not be converted to Float"),
+        (True, "str", ""),
+        (["a"], "str", "Cannot convert 'ListConfig' to string: '['a']'"),
+        ("${a.b}", "int", ""),
+        ([1], "Any", ""),
+    ],
+)
+def test_values_are_converted_to_the_types_of_fields(value, kind, message):
+    assert unconverted(value, kind, is_optional=False) == message
+
+
+def test_the_model_of_workers_before_0_8_has_types():
+    for release, refused in (((0, 5, 0), []), ((0, 6, 0), ["lora_rank"]), ((0, 7, 1), ["lora_rank"]), ((0, 8, 0), [])):
+        tree = composed(release)
+        tree.values["actor_rollout_ref"]["model"] = {"path": "m", "lora_rank": True, "external_lib": None}
+        keys = [each.key.rpartition(".")[2] for each in failed(tree, Sizes(tree)) if "could not be converted" in each.exception]
+        assert keys == refused, release
 
 
 def test_workers_need_a_model_and_shards():
