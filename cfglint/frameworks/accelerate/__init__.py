@@ -7,7 +7,6 @@ from cfglint.frameworks.huggingface import named_file
 from cfglint.frameworks.releases._modelled import OLDEST, RELEASES
 from cfglint.source.annotations import Final
 from cfglint.source.document import Document, Path
-from cfglint.source.files import syntax_by_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ class Accelerate(Framework):
     }
 
     def syntax(self, path: str) -> Syntax:
-        return syntax_by_name(path)  # accelerate 1.15.0 commands/config/config_args.py, `load_config_from_file`
+        return "json" if path.endswith(".json") else "yaml"  # accelerate 1.15.0 commands/config/config_args.py, `load_config_from_file`
 
     def detect(self, document: Document) -> int:
         root = document.root
