@@ -22,6 +22,7 @@ from types import CodeType, FrameType
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "cfglint"
 PAGE = ROOT / "docs" / "architecture.md"
+KEEPS_RESULTS = str(PACKAGE / "source" / "__init__.py")  # the decorator that calls functions of all parts for those that call them
 # The parts from the top downwards: a module imports those of its own part and of the parts after it.
 PARTS = (
     *("cli", "server", "api", "report", "review", "generators", "explanation", "rewrite", "run", "project"),
@@ -93,6 +94,8 @@ def part_of(frame: FrameType) -> str | None:
 @functools.cache
 def part_of_code(code: CodeType) -> str | None:
     file = code.co_filename
+    if file == KEEPS_RESULTS:
+        return None
     name = file.removeprefix(f"{PACKAGE}{os.sep}").split(os.sep)[0] if file.startswith(f"{PACKAGE}{os.sep}") else ""
     return name if name in PARTS and code.co_name != "<module>" else None
 
