@@ -27,7 +27,7 @@ from cfglint.source.shell.placed_text import Text, TextPart, literal, unknown
 from cfglint.source.shell.script import Script
 from cfglint.source.shell.started_command import StartedCall
 from cfglint.source.shell.tables import listed
-from cfglint.source.shell.wrappers import SCRIPTS, command_name, passed_on, unwrapped
+from cfglint.source.shell.wrappers import SCRIPTS, command_name, unwrapped
 
 MPI = ("mpirun", "mpiexec")
 MAKEFILES = ("makefile", "gnumakefile")
@@ -240,11 +240,7 @@ class Reader:
         if not words:
             return None
         before = command_name(wrappers[0]) if wrappers else ""
-        call.environment = {
-            **passed_on(wrappers, call.environment),
-            **(devices_of_step(wrappers) if before == "srun" else {}),
-            **environment,
-        }
+        call.environment = {**call.environment, **(devices_of_step(wrappers) if before == "srun" else {}), **environment}
         devices = call.environment.get(VISIBLE)
         if devices is not None and any(each.strip() in ELLIPSES for each in (devices.value or "").split(",")):
             call.environment = {**call.environment, VISIBLE: unknown(Reason("environment", f"the placeholder `{VISIBLE}={devices.value}`"))}

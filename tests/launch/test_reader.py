@@ -79,6 +79,7 @@ def test_a_slurm_header_gives_its_variables():
 
 
 SUBMITTED = "torchrun --nnodes ${SLURM_NNODES:-1} --nproc_per_node 2 train.py --do_train --learning_rate 1 --per_device_train_batch_size "
+GPU = "torchrun --nproc_per_node gpu train.py --do_train --learning_rate 1 --per_device_train_batch_size 4"
 JOB = {"job.slurm": f"#!/bin/bash\n#SBATCH --nodes=2\n{SUBMITTED}${{1:-$ROWS}}\n"}
 
 
@@ -114,6 +115,9 @@ JOB = {"job.slurm": f"#!/bin/bash\n#SBATCH --nodes=2\n{SUBMITTED}${{1:-$ROWS}}\n
         (f"export R=8\ndocker run -e R=4 image bash -c '{SUBMITTED}$R'", [(2, "4", 2)]),
         (f"export R=8\ndocker exec -it name bash -c '{SUBMITTED}$R'", [(2, None, 2)]),
         ("docker run -it image bash", []),
+        (f"export CUDA_VISIBLE_DEVICES=0\ndocker run image {GPU}", [(None, "4", 2)]),
+        (f"docker run -e CUDA_VISIBLE_DEVICES=0 image {GPU}", [(1, "4", 1)]),
+        (f"docker run image bash -c 'export CUDA_VISIBLE_DEVICES=0,1; {GPU}'", [(2, "4", 1)]),
     ],
 )
 def test_jobs_that_a_script_submits_and_scripts_that_it_writes(text, expected):

@@ -79,6 +79,8 @@ class ShellInterpreter(Execution):
         elif not called or not call_script(self, called[0], called[1:], exported, node):
             self.state.knows_environment = known
             super().note(words, environment, node)
+            for call in self.calls[start:]:
+                call.environment = passed_on(wrappers, call.environment)
             return
         self.state.knows_environment = known
         for call in self.calls[start:]:
