@@ -66,7 +66,7 @@ NUMBERS: dict[str, Callable[..., Any]] = {"abs": abs, "round": round, "int": int
 MATH = ("ceil", "floor", "sqrt", "log2", "trunc")
 WORLD = (
     *("torch.distributed.get_world_size", "deepspeed.comm.get_world_size", "deepspeed.comm.comm.get_world_size"),
-    *("torch.distributed.distributed_c10d.get_world_size"),
+    "torch.distributed.distributed_c10d.get_world_size",
 )
 STATES = ("accelerate.PartialState", "accelerate.state.PartialState", "accelerate.state.AcceleratorState")
 DEVICES = ("torch.cuda.device_count", "torch.accelerator.device_count")
