@@ -95,6 +95,7 @@ JOB = {"job.slurm": f"#!/bin/bash\n#SBATCH --nodes=2\n{SUBMITTED}${{1:-$ROWS}}\n
         ("export ROWS=8\nsbatch job.slurm", [(4, "8", 3)]),
         ("export ROWS=8\nsbatch --export=NONE job.slurm", [(4, None, 3)]),
         ("sbatch --export=ROWS=4 job.slurm", [(4, "4", 3)]),
+        ("export ROWS=8\nsbatch --export=ALL,ROWS=$(made) job.slurm", [(4, None, 3)]),
         ("sbatch missing.slurm", []),
         (f'[ -z "$BASH_VERSION" ] && exit 1\n{SUBMITTED}4', [(2, "4", 2)]),
         (f"sbatch -N 3 --wrap '{SUBMITTED}4'", [(6, "4", 1)]),

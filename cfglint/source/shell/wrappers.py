@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.source.record import Record
-from cfglint.source.shell.placed_text import Text, after_mark, joined, literal
+from cfglint.source.shell.placed_text import Text, after_mark, joined, literal, unknown
 from cfglint.source.shell.tables import names
 
 # Options of srun that take a value in a word of their own (srun(1), 22.05).
@@ -244,13 +244,13 @@ def exported_to_job(options: list[Text], variables: dict[str, Text]) -> dict[str
         if name != "--export":
             continue
         value = word[len(name) + 1 :] if given else options[place + 1] if place + 1 < len(options) else word[:0]
-        named = value.string.split(",") if value.known else []
+        named = value.string.split(",")
         if named and "ALL" not in named:
             found = {each: variables[each] for each in named if each in variables}
         start = 0
         for each in named:
             variable, mark, _ = each.partition("=")
             if mark:
-                found[variable] = value[start + len(variable) + 1 : start + len(each)]
+                found[variable] = value[start + len(variable) + 1 : start + len(each)] if value.known else unknown(*value.reasons)
             start += len(each) + 1
     return found
