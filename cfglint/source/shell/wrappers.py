@@ -243,7 +243,7 @@ def exported_to_job(options: list[Text], variables: dict[str, Text]) -> dict[str
         name, given, _ = word.string.partition("=")
         if name != "--export":
             continue
-        value = word[len(name) + 1 :] if given else options[place + 1] if place + 1 < len(options) else word[:0]
+        value = after_mark(word) if given else options[place + 1] if place + 1 < len(options) else word[:0]
         named = value.string.split(",")
         if named and "ALL" not in named:
             found = {each: variables[each] for each in named if each in variables}
