@@ -203,6 +203,8 @@ def options_in(words: Sequence[Text]) -> dict[str, Text]:
             value = word[3 if mark.startswith("=") else 2 :]
         else:
             continue
+        if not word.known:
+            value = unknown(*word.reasons)
         if not mark and left and not left[0].string.startswith("-"):
             value = left.pop(0)
         bare = value.string.strip("\"'")

@@ -89,6 +89,8 @@ JOB = {"job.slurm": f"#!/bin/bash\n#SBATCH --nodes=2\n{SUBMITTED}${{1:-$ROWS}}\n
         ("sbatch job.slurm 4", [(4, "4", 3)]),
         ("sbatch -N 4 -p gpu job.slurm 4", [(8, "4", 3)]),
         ("sbatch -N $NODES job.slurm 4", [(None, "4", 3)]),
+        ("sbatch --nodes=$NODES job.slurm 4", [(None, "4", 3)]),
+        ("sbatch -N$NODES job.slurm 4", [(None, "4", 3)]),
         ("for rows in 4 8; do sbatch job.slurm $rows; done", [(4, "4", 3), (4, "8", 3)]),
         ("A=$(sbatch --parsable job.slurm 4)\nsbatch --dependency=afterok:$A job.slurm 8", [(4, "8", 3)]),
         ("sbatch --export=ALL,ROWS=4 job.slurm", [(4, "4", 3)]),
