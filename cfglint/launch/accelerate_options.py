@@ -10,6 +10,8 @@ from __future__ import annotations
 from cfglint.launch.argparse_types import converted, invalid_choice, invalid_value, spellings
 from cfglint.source.shell.tables import names
 
+# The variable by which the launcher hands the accumulation on; it takes precedence over the keyword (accelerate 1.15.0 accelerator.py:546).
+ACCUMULATION_VARIABLE = "ACCELERATE_GRADIENT_ACCUMULATION_STEPS"
 FLAGS = names(  # options without a value, `ipex`, `use_tp` and `use_xpu` of older releases among them
     "cpu debug downcast_bf16 dynamo_use_dynamic dynamo_use_fullgraph dynamo_use_regional_compilation enable_cpu_affinity "
     "fp8_use_autocast_during_eval help module multi_gpu no_python no_tpu_cluster quiet same_network tpu tpu_cluster "

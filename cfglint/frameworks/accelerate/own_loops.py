@@ -16,13 +16,13 @@ from cfglint.frameworks.launch.config import LaunchConfig
 from cfglint.frameworks.own_loops import TURNS, add_loop, number_of, setting, total_steps, warmup_steps
 from cfglint.frameworks.releases._modelled import RELEASES
 from cfglint.frameworks.summary import LENGTH, PRECISION, RATE, Summary, launched
+from cfglint.launch.accelerate_options import ACCUMULATION_VARIABLE
 from cfglint.launch.kinds import LAUNCH
 from cfglint.launch.program import OwnLoop
 from cfglint.source.python.call import CallDocument
 
 PACKAGE = "accelerate"
 ACCUMULATION = "gradient_accumulation_steps"
-VARIABLE = "ACCELERATE_GRADIENT_ACCUMULATION_STEPS"
 MICRO = "batch_size"
 ACCUMULATION_PLUGIN, DEEPSPEED_PLUGIN, LOADER_PLUGIN = "GradientAccumulationPlugin", "DeepSpeedPlugin", "DataLoaderConfiguration"
 DEEPSPEED = ("deepspeed_plugin", "deepspeed_plugins")
@@ -118,10 +118,10 @@ def of_accelerator(config: LaunchConfig) -> Setting:
         return (argument(config, document, "num_steps") if document is not None else None) or derived(
             ACCUMULATION, None, "its plugin is not known"
         )
-    if line is not None and VARIABLE in line.call.environment:
-        text = line.call.environment[VARIABLE].value
+    if line is not None and ACCUMULATION_VARIABLE in line.call.environment:
+        text = line.call.environment[ACCUMULATION_VARIABLE].value
         value = int(text) if text is not None and text.isdigit() else None
-        return derived(ACCUMULATION, value, f"{VARIABLE} of the line")
+        return derived(ACCUMULATION, value, f"{ACCUMULATION_VARIABLE} of the line")
     launcher = config.launcher
     if launcher is not None and launcher.uses_deepspeed and launcher.get("deepspeed_config", ACCUMULATION) is not None:
         return counted(launcher.setting("deepspeed_config", ACCUMULATION))

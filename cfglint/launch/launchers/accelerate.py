@@ -9,7 +9,7 @@ from __future__ import annotations
 from cfglint.batch.nodes import Size
 from cfglint.evaluate import Reason
 from cfglint.findings.releases import Releases
-from cfglint.launch.accelerate_options import FLAGS, is_option
+from cfglint.launch.accelerate_options import ACCUMULATION_VARIABLE, FLAGS, is_option
 from cfglint.launch.launcher import Launcher, integer, not_an_integer, read_options
 from cfglint.launch.line import SIZES, LaunchLine, NamedFile, Option
 from cfglint.launch.machine import Machine, Surroundings, number, visible
@@ -138,9 +138,6 @@ def of_file(line: LaunchLine, message: str, raised: str, remedy: str, releases: 
     line.refuse("LCH008", word, "--config_file", message, raised, remedy=remedy, releases=releases)
 
 
-ACCUMULATION = "ACCELERATE_GRADIENT_ACCUMULATION_STEPS"
-
-
 class OfAccelerate(Launcher):
     """A launcher whose options for processes are those of `accelerate launch`."""
 
@@ -189,12 +186,13 @@ class AccelerateLauncher(OfAccelerate):
             line.refuse("LCH008", options.given["num_processes"].word, "--num_processes", message, raised, remedy=remedy)
 
     def variables(self, line: LaunchLine) -> dict[str, str]:  # accelerate 1.15.0 utils/launch.py (prepare_deepspeed_cmd_env)
-        values = line.values or {}
-        engine = values.get("deepspeed_config") if values.get("type") == "use_deepspeed" else None
-        steps = engine.get(self.accumulation_option) if isinstance(engine, dict) else None
-        if self.accumulation_option in line.options:
-            steps = line.options.value(self.accumulation_option)
-        return {ACCUMULATION: str(steps)} if values.get("type") == "use_deepspeed" and steps is not None else {}
+        values, option = line.values or {}, self.accumulation_option
+        if values.get("type") != "use_deepspeed":
+            return {}
+        engine = values.get("deepspeed_config")
+        written = engine.get(option) if isinstance(engine, dict) else None
+        steps = line.options.value(option) if option in line.options else written
+        return {ACCUMULATION_VARIABLE: str(steps)} if steps is not None else {}
 
     def flags(self, line: LaunchLine) -> list[tuple[str, Option, str | None]]:
         found: list[tuple[str, Option, str | None]] = []

@@ -82,7 +82,6 @@ FALSE_HERE = (
 )
 NAMESPACES = ("argparse.Namespace", "types.SimpleNamespace")
 BY_ATTRIBUTE = names("EasyDict Box Munch AttrDict DotMap ConfigDict addict.Dict DictConfig DotDict munchify fromDict")
-GPUS = Reason("machine", "the number of GPUs")
 NO_DEFAULT = Reason("argument", "a field without a default")
 STREAM_METHODS = names(  # of a streamed data set, whose result is one again
     "map filter shuffle take skip with_format cast cast_column rename_column rename_columns remove_columns select_columns"
@@ -98,8 +97,8 @@ def devices(run: Interpreter) -> Value:
     """The number of GPUs that the process sees: of those that the program itself makes visible, else of all that its launch does."""
     made_visible = run.environment.slots.get(VISIBLE)
     if isinstance(made_visible, Value):
-        return Value(counted_devices(made_visible.data, Machine())) if isinstance(made_visible.data, str) else unknown(GPUS)
-    return Value(run.context.devices) if run.context.devices is not None else unknown(GPUS)
+        return training_loops.counted(counted_devices(made_visible.data, Machine()) if isinstance(made_visible.data, str) else None)
+    return training_loops.counted(run.context.devices)
 
 
 def external(run: Interpreter, name: str, given: Given, named: Named) -> Value:
@@ -124,7 +123,7 @@ def external(run: Interpreter, name: str, given: Given, named: Named) -> Value:
             run.update(run.environment, each)
         return NONE
     if name in WORLD:
-        return Value(run.context.gpus) if run.context.gpus is not None else unknown(GPUS)
+        return training_loops.counted(run.context.gpus)
     if name in DEVICES:
         return devices(run)
     if name in STATES and run.context.gpus is not None:

@@ -11,6 +11,7 @@ import ast
 from functools import lru_cache
 
 from cfglint.evaluate import Choice, Reason
+from cfglint.launch.accelerate_options import ACCUMULATION_VARIABLE
 from cfglint.launch.programs.branches import is_generator
 from cfglint.launch.programs.context import Context
 from cfglint.launch.programs.interpreter import Interpreter
@@ -50,7 +51,6 @@ MOST_LOOPS = 256  # of which is known whether they train
 ENGINE_CALL = "deepspeed.initialize"
 ACCELERATOR_CALLS = ("accelerate.Accelerator", "accelerate.accelerator.Accelerator")
 ACCUMULATE = "accelerate.Accelerator.accumulate"
-VARIABLE = "ACCELERATE_GRADIENT_ACCUMULATION_STEPS"  # which takes precedence over the keyword (accelerate 1.15.0 accelerator.py:546)
 LOADERS = (
     *("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader", "torch_geometric.loader.DataLoader"),
     *("torchdata.stateful_dataloader.StatefulDataLoader", "torch_geometric.data.DataLoader"),
@@ -318,14 +318,19 @@ def parameters_of(name: str, kind: str) -> tuple[str, ...]:
     return RATED if kind == OPTIMIZER else WARMED if kind == SCHEDULE and last.startswith("get_") else ()
 
 
+def counted(gpus: int | None) -> Value:
+    """The number of processes or GPUs of a launch, as a value."""
+    return Value(gpus) if gpus is not None else unknown(Reason("machine", "the number of GPUs"))
+
+
 def made(name: str, kind: str, call: Any, named: Named, context: Context) -> Value:
     loop_object = LoopObject(name, kind, call)
     if call is not None:
         call.results.append(loop_object)
     if kind == ACCELERATOR:
-        outside = context.variable(VARIABLE)
+        outside = context.variable(ACCUMULATION_VARIABLE)
         steps = Value(int(outside)) if outside is not None and outside.isdigit() else named.get("gradient_accumulation_steps", Value(1))
-        processes = Value(context.gpus) if context.gpus is not None else unknown(Reason("machine", "the number of GPUs"))
+        processes = counted(context.gpus)
         precision = named.get("mixed_precision", NONE)
         loop_object.initial = {"num_processes": processes, "gradient_accumulation_steps": steps, "mixed_precision": precision}
     if kind == PLUGIN:

@@ -68,7 +68,7 @@ class ShellInterpreter(Execution):
         start, known, header = len(self.calls), self.state.knows_environment, None
         exported = {**passed_on(wrappers, {**self.state.environment(), **environment}), **given}
         self.state.knows_environment = known and job is None and keeps_environment(words)
-        script = composed or (script_at(self, called[0])[1] if job is not None and called else None)
+        located, script = ("", composed) if composed is not None or not called else script_at(self, called[0])
         if job is not None and script is not None and self.submits is not None:
             header, variables = self.submits(script, job.options, self.state.folder)
             exported = {**exported_to_job(job.options, exported), **variables}
@@ -76,7 +76,7 @@ class ShellInterpreter(Execution):
             state = self.copied()
             state.variables, state.exported = dict(exported), set(exported)
             self.apart(run_inner, self, composed, node, state=state)
-        elif not called or not call_script(self, called[0], called[1:], exported, node):
+        elif script is None or not call_script(self, located, script, called[1:], exported, node):
             self.state.knows_environment = known
             super().note(words, environment, node)
             for call in self.calls[start:]:

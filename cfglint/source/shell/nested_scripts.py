@@ -115,10 +115,11 @@ def count(shell: Execution, script: Script) -> None:
     shell.sources += script.verbatim
 
 
-def call_script(shell: Execution, path: Text, arguments: list[Text], environment: dict[str, Text], node: SyntaxNode) -> bool:
+def call_script(
+    shell: Execution, located: str, script: Script, arguments: list[Text], environment: dict[str, Text], node: SyntaxNode
+) -> bool:
     """Follow a script that is run as a command of its own, with its exported variables; return False if that is impossible."""
-    located, script = script_at(shell, path)
-    if script is None or located in shell.followed or len(shell.followed) > MOST_SCRIPTS:
+    if located in shell.followed or len(shell.followed) > MOST_SCRIPTS:
         return False
     count(shell, script)
     start, place, line = len(shell.calls), shell.script.path, shell.script.line(second_word(shell.script, node))
