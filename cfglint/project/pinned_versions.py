@@ -53,7 +53,7 @@ DEEPEST = 4
 # Folders whose requirements are those of the whole repository, also where they contain programs for the installation.
 INSTALLING = ("setup", "install", "installation", "environment", "environments", "envs", "requirements", "dependencies", "deps", "docker")
 SUBMODULES = ".gitmodules"
-BEFORE_CHECKOUTS = ("third", "3rd", "external", "submodules", "vendor")  # how folders begin that hold repositories of others
+COLLECTIONS = ("third_party", "third-party", "thirdparty", "3rdparty", "external", "submodules", "vendor")  # of repositories of others
 SKIPPED = ("node_modules", "site-packages", "build", "dist", "__pycache__", "venv", "env", "wandb")
 
 
@@ -194,10 +194,11 @@ class Repositories:
 
             for package, statement in missing_submodules(folder, SUBMODULES, self._disk):
                 stated.setdefault(package, []).append(statement)
-        if any(name.startswith(BEFORE_CHECKOUTS) for name in names):
+        collections = [name for name in COLLECTIONS if name in names]
+        if collections:
             from cfglint.project.statements.copies import checkouts
 
-            for package, path in checkouts(folder, names, self._disk):
+            for package, path in checkouts(folder, collections, self._disk):
                 copy = self.copy_in(os.path.join(folder, path), package)
                 stated.setdefault(package, []).extend([copy.at(f"{path}/{copy.file}")] if copy is not None else [])
         for package in NEWEST:

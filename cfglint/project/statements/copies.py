@@ -10,7 +10,7 @@ from cfglint.frameworks.releases.versions import is_version
 from cfglint.launch.line import LaunchLine
 from cfglint.project.statements.lines import editable
 from cfglint.project.statements.statement import Statement, nightly, normalised
-from cfglint.source.annotations import Callable, Collection, Iterator
+from cfglint.source.annotations import Callable, Iterator
 from cfglint.source.file_source import DiskFolders
 from cfglint.source.project_files import ROOT, Project
 from cfglint.source.root import leads_out
@@ -29,7 +29,6 @@ def names_of(package: str) -> tuple[str, ...]:
 
 
 REPOSITORIES = {name.replace("-", ""): package for package in RELEASES for name in names_of(package)}
-COLLECTIONS = ("third_party", "third-party", "thirdparty", "3rdparty", "external", "submodules", "vendor")
 
 
 def modules_of(package: str) -> list[str]:
@@ -52,6 +51,11 @@ def in_folder(folder: str, names: list[str], module: str, text: Callable[[str], 
     return None
 
 
+def of_repository(name: str) -> str | None:
+    """The package whose repository has a name; None for another one."""
+    return REPOSITORIES.get(name.lower().replace("-", "").replace("_", ""))
+
+
 def missing_submodules(folder: str, file: str, disk: DiskFolders) -> Iterator[tuple[str, Statement]]:
     """The packages whose source is a git submodule of a folder that is not checked out: a tree of its own, whose release is not known."""
     path = ""
@@ -60,9 +64,9 @@ def missing_submodules(folder: str, file: str, disk: DiskFolders) -> Iterator[tu
         if key == "path":
             path = value
         elif key == "url" and path and not disk.names(os.path.join(folder, path)):
-            repository = value.rstrip("/").rpartition("/")[2].removesuffix(".git").lower().replace("-", "").replace("_", "")
-            if repository in REPOSITORIES:
-                yield REPOSITORIES[repository], Statement(file, elsewhere=f"the submodule {path}")
+            package = of_repository(value.rstrip("/").rpartition("/")[2].removesuffix(".git"))
+            if package is not None:
+                yield package, Statement(file, elsewhere=f"the submodule {path}")
 
 
 def places_of_line(line: LaunchLine, project: Project, script: str) -> list[str]:
@@ -102,12 +106,11 @@ def name_in_setup(text: str) -> str:
     return ""
 
 
-def checkouts(folder: str, names: Collection[str], disk: DiskFolders) -> Iterator[tuple[str, str]]:
-    """(package, path) of the repositories of packages that a folder holds among those of others: `third_party/ms-swift`."""
-    for collection in COLLECTIONS:
-        inside = disk.names(os.path.join(folder, collection)) if collection in names else ()
-        for name in inside:
-            package = REPOSITORIES.get(name.lower().replace("-", "").replace("_", ""))
+def checkouts(folder: str, collections: list[str], disk: DiskFolders) -> Iterator[tuple[str, str]]:
+    """(package, path) of the repositories of packages in the folders for those of others: `third_party/ms-swift`."""
+    for collection in collections:
+        for name in disk.names(os.path.join(folder, collection)):
+            package = of_repository(name)
             if package is not None:
                 yield package, f"{collection}/{name}"
 
