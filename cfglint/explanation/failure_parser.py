@@ -23,7 +23,8 @@ HEADED = re.compile(
 )
 HEADS = 8  # forms of them that a log may have
 NUMBERED = re.compile(r"^(\d{1,4}): (?=Traceback|Exception ignored in|  |\w+(?:\.\w+)*(?:Error|Exception): )")
-FRAME = re.compile(r'^\s*(?:│ )?\s*(?:File "([^"]+)", line (\d+), in (\S+)|File (\S+?):(\d+)(?:, in ([\w.]+))?)')
+# A line of a traceback, the first one also without its beginning, which a selection with the mouse may miss.
+FRAME = re.compile(r'^\s*(?:│ )?\s*(?:(?:File "|(?=\S*\.py"))([^"]+)", line (\d+), in (\S+)|File (\S+?):(\d+)(?:, in ([\w.]+))?)')
 # A frame as notebooks print it, with the link that Colab makes of its file, and the line of code that is marked in it.
 NOTEBOOK_FRAME = re.compile(r"^\[?((?:/|~|[A-Z]:\\)[^\s\]]*?\.py)\]?(?:\(https?://[^)]*\))? in ([\w.<>]+)\(")
 NOTEBOOK_LINE = re.compile(r"^-+> ?(\d+)\b")
@@ -297,11 +298,18 @@ class Reading:
             if match := head.match(content):
                 rank, content = int(match.group(1)) if match.lastindex else rank, content[match.end() :]
                 break
-        take_traceback(self.events, self.readers.setdefault(rank, _Traceback()), number, rank, content)
+        take_traceback(self.events, self.reader_of(rank, content), number, rank, content)
         take_signs(self.events, number, rank, content)
         if self.kills and (killed := KILLED.search(content.partition(POTENTIAL)[0])):
             self.events.killed.append((number, killed.group(1) or killed.group(2) or "SIGKILL"))
         self.is_inside = any(reader.open or reader.ended or reader.logging for reader in self.readers.values())
+
+    def reader_of(self, rank: int | None, text: str) -> _Traceback:
+        """The traceback of a rank; the first lines that are copied may lack it, so their message goes on in lines that have one."""
+        first = self.readers.get(None)
+        if rank not in self.readers and first is not None and first.ended is not None and STARTS not in text and not FRAME.match(text):
+            return first
+        return self.readers.setdefault(rank, _Traceback())
 
     def end(self) -> Events:
         """What the whole log says, also of a traceback that is cut."""
@@ -360,7 +368,7 @@ def take_traceback(events: Events, reader: _Traceback, number: int, rank: int | 
         return
     if reader.open and reader.frames and reader.frames[-1].line == 0 and (marked := NOTEBOOK_LINE.match(text)):
         reader.frames[-1].line = int(marked.group(1))
-    frame = FRAME.match(text) if "File " in text else BOXED_FRAME.match(text) if reader.open else None
+    frame = FRAME.match(text) if "File " in text or '.py", line ' in text else BOXED_FRAME.match(text) if reader.open else None
     if frame:
         reader.begun, reader.framed = reader.begun if reader.open else (0, ""), number
         reader.open, reader.ended = True, None
@@ -401,6 +409,7 @@ def thrown_in(text: str, thrown: str) -> tuple[str, str] | None:
 
 def exception_in(text: str, in_traceback: bool) -> tuple[str, str] | None:
     """The class and the message of an exception that a line shows; None for other lines."""
+    text = text.rstrip()
     if not text[:1].isalpha() and not text.startswith("_") and "error: " not in text:  # `_pickle.PicklingError`
         return None
     if text.startswith((VLLM_MEMORY, BNB_MEMORY)) or (text.startswith(TORCH_MEMORY) and not in_traceback):
@@ -426,7 +435,11 @@ def go_on(reader: _Traceback, text: str) -> None:
     ended = reader.ended
     if ended is not None and not text.strip() and (not ended.message.strip() or ended.message.endswith(":")):
         return  # the message goes on below an empty line
-    is_other = LOGGED.match(text) or text.startswith(CHAINED) or (ended is not None and ended.text.isascii() and IN_WORDS.search(text))
+    is_other = (
+        LOGGED.match(text)
+        or text.startswith((*CHAINED, UNRAISABLE))
+        or (ended is not None and ended.text.isascii() and IN_WORDS.search(text))
+    )
     if ended is None or reader.continued >= CONTINUED or is_other:
         reader.ended = None
         return

@@ -78,7 +78,7 @@ BATCH = re.compile(r"gradient_acc_step \* world_size:?\s*(\d+) != (\d+) \* (\d+)
 FEW_LINES = 12
 KEY = re.compile(r"^(['\"]).*\1$")  # what a KeyError has for a message
 SIGN_OF_ERROR = re.compile(
-    r"^(?!.*(?:\b(?:warn|info)|\[[WI]\b)).*\b(?:error|failed|failure|fatal|exception|refused|cannot|unable)\b", re.IGNORECASE
+    r"^(?!.*(?:warn|\binfo|\[[WI]\b)).*\b(?:error|failed|failure|fatal|exception|refused|cannot|unable)\b", re.IGNORECASE
 )
 HEADLINE = re.compile(r"[^:]*\b(?:[Ee]rror|ERROR|[Ff]ailed|[Ee]xception)\b[^:]*: ")
 INSIDE_LINE = re.compile(r"\b((?:\w+\.)*[A-Z]\w*(?:Error|Exception)): (.+)")
@@ -114,6 +114,7 @@ UNCONNECTED = (
 )
 EVEN = 2e-3  # around the loss of an even chance
 ZEROS = 3  # last steps with a rate of 0: a schedule ends with one
+LEAST = 1  # the loss scale that overflows with the values of the model alone
 FEW = 10  # overflows at the start of fp16 training are normal: the loss scale begins high
 
 
@@ -641,7 +642,7 @@ def numbers(events: Events) -> Failure | None:
         good = sum(step < events.not_numbers[0] for step in events.steps)
         recovered = sum(step > events.not_numbers[-1] for step in events.steps)
         between = len(events.steps) - good - recovered
-        after = f"after {counted(good, 'logged step')} with numbers" if good else "from the first logged step on"
+        after = f"after {counted(good, 'logged step')} with numbers" if good else f"in {'the first' if recovered else 'each'} logged step"
         after = f"in {count} of {count + len(events.steps)} logged steps" if between else after
         remedy = (
             "train in bf16 instead of fp16, lower the learning rate or warm up longer, and check the rows whose labels are all masked;"
@@ -666,7 +667,7 @@ def numbers(events: Events) -> Failure | None:
         details = [f"{were_skipped} before{fell}"] if count else []
         summary = "every step overflowed in fp16 until the loss scale was at its minimum, which ended the run"
         return Failure(OVERFLOW, exited.line, summary, details, BF16, shortened(exited.text), rank=exited.rank)
-    if count < FEW:
+    if count < FEW and not (scales and scales[-1] <= LEAST):
         summary = f"{were_skipped} for fp16 overflows, which is normal while the loss scale is found"
         return Failure(OVERFLOW, events.overflows[0], summary, [])
     return Failure(OVERFLOW, events.overflows[0], f"{were_skipped} for fp16 overflows{fell}", [], BF16)

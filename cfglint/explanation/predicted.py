@@ -11,6 +11,7 @@ from cfglint.launch.kinds import LAUNCHER
 from cfglint.source.annotations import Iterable, Sequence
 
 VALUE = re.compile(r"""(?<!\w)'[^']*'|"[^"]*"|`[^`]*`|[-+]?\d[\w.+-]*|(?:/[\w.-]+){2,}|\b(?:True|False|None)\b""")
+NAME = re.compile(r"\b(?!True|False|None)[A-Za-z]\w{2,}")
 WORD = re.compile(r"<>|[A-Za-z_][\w.()]*")
 ALIKE = 0.75  # the part of the words that two exceptions have in common, in order
 LEAST = 5  # words of an exception that is recognised by most of its words
@@ -20,6 +21,8 @@ OF_ANY = frozenset(
         *("<>", "a", "an", "and", "are", "be", "but", "by", "can", "cannot", "compatible", "for", "has", "have", "in", "is", "it", "not"),
         *("of", "on", "only", "or", "set", "should", "supported", "that", "the", "to", "use", "with"),
         *("at", "expected", "got", "greater", "has", "invalid", "least", "less", "must", "positive", "size", "than", "value"),
+        *("Model", "Must", "as", "divisible", "dtype", "if", "incompatible", "multiple", "one", "require", "requires", "smaller"),
+        *("strategy", "type", "when", "yet."),
     )
 )
 # Messages of Python itself: the values in them tell what they are about, so all of them have to be the same.
@@ -29,7 +32,7 @@ GENERAL = re.compile(
     r"|not supported between|could not convert|invalid literal|not enough values|too many values|^KeyError|^AttributeError"
     r"|is not a valid \w+$|must be (?:str|int|a string)|takes \d+ positional|division by zero|unhashable type"
     r"|^AssertionError$|^StopIteration|^ModuleNotFoundError|^ImportError: cannot import|is not JSON serializable"
-    r"|not all arguments converted|got an unexpected keyword argument|is not in list$"
+    r"|not all arguments converted|got an unexpected keyword argument|is not in list$|cannot be interpreted as an integer"
 )
 # A keyword that a function does not have: which rule is about it follows from the function.
 UNKNOWN_KEYWORD = re.compile(r"^TypeError: [\w.]+\(\) (?:got an unexpected keyword argument|missing \d+ required)")
@@ -137,12 +140,24 @@ def rules_of(text: str, files: Sequence[str] = ()) -> list[str]:
             return fitting(found, files) or list(dict.fromkeys(found))  # the traceback may end in pydantic
     if GENERAL.search(text):
         return fitting([code for code, other, read in rows if other == text or ("<>" in other and read == own)], files)
+    rows = [row for row in rows if traits(row[2])[1] or shares_a_name(text, row[1]) or (own == row[2] and is_of(row[0], files))]
     rated = [(likeness(own, other), code) for code, _, other in rows]
     best = max((rate for rate, _ in rated), default=0.0)
     if best < ALIKE and "`" not in text:  # Markdown takes them for its own marks
         rated = [(likeness(own, words(other.replace("`", ""))), code) for code, other, _ in rows if "`" in other]
         best = max((rate for rate, _ in rated), default=0.0)
     return fitting([code for rate, code in rated if rate == best and rate >= ALIKE], files)
+
+
+def shares_a_name(text: str, predicted: str) -> bool:
+    """Whether an exception has a name of a predicted one's values: only they tell what "`a` is incompatible with `b`" is about."""
+    return not {*NAME.findall(text)}.isdisjoint(NAME.findall(" ".join(VALUE.findall(predicted))))
+
+
+def is_of(code: str, paths: Sequence[str]) -> bool:
+    """Whether a traceback goes through the code of a rule, or of its framework."""
+    marks = (mark for each in map(framework, kinds()) if code.startswith(families([each])) for mark in each.source_paths)
+    return any(mark in path for mark in marks for path in paths) or is_about(code, paths)
 
 
 def file_of(text: str) -> str:

@@ -102,6 +102,11 @@ def test_the_predicted_exceptions_are_those_of_the_records(updating):
             ("/x/accelerate/commands/launch.py",),
             ["ACC002", "ACC023"],
         ),
+        ("ValueError: `max_samples` is incompatible with `streaming`.", [], ["LLF012"]),
+        ("ValueError: `a_size` is incompatible with `b_size`.", [], []),
+        ("AssertionError: 32 is not divisible by 3", [], []),
+        ("NotImplementedError", [], []),
+        ("TypeError: argument 'ids': 'float' object cannot be interpreted as an integer", [], []),
     ],
 )
 def test_the_values_of_a_general_message_tell_the_rule(text, files, codes):
