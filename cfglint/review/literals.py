@@ -56,7 +56,7 @@ def changed_values(
             pairs = [(one, other) for (one, _), (other, line) in zip(*both, strict=True) if f"{path}:{line}" not in listed]
         else:
             pairs = [] if was and now else [(spelled(was, name in old), spelled(now, name in new))]
-        changes = [f"`{name}` {' -> '.join(shortened_pair(*pair))}" for pair in dict.fromkeys(pairs) if pair[0] != pair[1]]
+        changes = [f"`{name}` {' -> '.join(shortened_pair(*pair))}" for pair in dict.fromkeys(pairs) if meaning(pair[0]) != meaning(pair[1])]
         if changes:
             texts[name] = ", ".join(changes)
     return texts
@@ -80,6 +80,14 @@ def in_blocks(was: Written, now: Written, blocks: list[tuple[range, range]]) -> 
             before += replaced
             after += by
     return before, after
+
+
+def meaning(text: str) -> str:
+    """A literal without its spelling: other quotes, or `2e-5` for `0.00002`, change nothing."""
+    try:
+        return repr(ast.literal_eval(text))
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return text
 
 
 def spelled(values: list[tuple[str, int]], is_set: bool) -> str:

@@ -244,6 +244,10 @@ def test_a_value_that_is_computed_on_one_side_is_not_unset():
     assert changed_values("own.py", texts[2], "x = [\n    2,\n]\ny = 1\n", ()) == {}
 
 
+def test_another_spelling_of_a_value_is_no_change():
+    assert changed_values("own.py", "x = 'a'\ny = [2e-5]\n", 'x = "a"\ny = [0.00002]\n', ()) == {}
+
+
 def test_a_value_that_is_inserted_shifts_no_others():
     lines = [f"check(name='{name}')\n\n" for name in "abcdef"]
     inserted = [*lines[:1], "check(name='new')\n\n", *lines[1:5]]  # and the last one deleted

@@ -52,11 +52,8 @@ class Scope:
 
     def resolve(self, node: ast.expr) -> Definition | External | None:
         parts = dotted(node)
-        if not parts:
-            return None
-        first = self._named(parts[0])
-        if len(parts) == 1 or first is None:
-            return first
+        if len(parts) < 2:
+            return self._named(parts[0]) if parts else None
         name = self.imports.get(parts[0]) or ("" if parts[0] in self.bound else self.module.imports.get(parts[0], ""))
         return self.modules.dotted(".".join([name, *parts[1:]])) if name else None
 

@@ -8,6 +8,7 @@ import pytest
 
 from cases import each_case
 from cfglint.launch.programs.modules import DEEPEST, Definition, Modules
+from cfglint.launch.programs.scopes import Scope
 
 SIZE = "size = 4\n"
 
@@ -36,9 +37,14 @@ def chain(count, imported):
         ({"train.py": "from elsewhere import size\n"}, "size", "elsewhere.size"),
         ({"train.py": "from a import size\n", "a.py": ""}, "size", None),
         ({"train.py": ""}, "size", None),
+        (
+            {"train.py": "from p import a\n", "p/__init__.py": "", "p/a.py": "number = 4\n"},
+            "a.number",
+            "p/a.py: number = 4",
+        ),
         # modules that import each other
         ({"train.py": "from a import *\n", "a.py": "from train import *\n"}, "size", None),
-        ({"train.py": "from a import size\n", "a.py": "from train import size\n"}, "size", "a.size"),
+        ({"train.py": "from a import size\n", "a.py": "from train import size\n"}, "size", None),
         # names that many modules pass on
         ({"train.py": "from m0 import *\n", **chain(DEEPEST - 1, "from m{} import *\n")}, "size", f"m{DEEPEST - 1}.py: size = 4"),
         ({"train.py": "from m0 import *\n", **chain(DEEPEST, "from m{} import *\n")}, "size", None),
@@ -51,7 +57,8 @@ def chain(count, imported):
 )
 def test_what_a_name_refers_to(texts, name, expected):
     modules = Modules(["."], texts.get)
-    found = modules.lookup(modules.module_of("train.py"), name)
+    module = modules.module_of("train.py")
+    found = Scope(modules, module, module.tree).resolve(ast.parse(name, mode="eval").body)
     if isinstance(found, Definition):
         assert f"{found.module.path}: {ast.unparse(found.node)}" == expected
     else:
