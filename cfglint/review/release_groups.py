@@ -70,7 +70,8 @@ class ReleaseGroup(Record):
         total, stopped, changed = counted(len(self.comparisons), "run"), len(self.stopped), len(self.affected)
         if stopped:
             return f"{stopped} of {total} no longer {'starts' if stopped == 1 else 'start'}"
-        return f"{changed} of {total} changed in effect" if changed else f"no effective change in {total}"
+        nothing = "no change in what is compared" if any(each.code_changed for each in self.comparisons) else "no effective change"
+        return f"{changed} of {total} changed in effect" if changed else f"{nothing} in {total}"
 
     @property
     def first_line(self) -> str:
@@ -139,11 +140,11 @@ class ReleaseGroup(Record):
 
 
 def grouped_by_release(comparisons: Iterable[Comparison]) -> tuple[list[ReleaseGroup], list[Comparison]]:
-    """(the groups of the runs of which only releases changed, those with stopped runs first; the other comparisons)."""
+    """(the groups of the runs of which only releases changed in effect, those with stopped runs first; the other comparisons)."""
     groups: list[ReleaseGroup] = []
     others: list[Comparison] = []
     for comparison in comparisons:
-        if not comparison.only_releases or not comparison.releases:
+        if not comparison.releases or not (comparison.only_releases or comparison.empty):
             others.append(comparison)
             continue
         group = next((group for group in groups if group.accepts(comparison.releases)), None)

@@ -218,6 +218,14 @@ def test_an_argument_that_another_release_reads_as_a_list_is_no_change(checkout,
     assert "no effective change in 1 run" in review()[1]
 
 
+def test_a_release_that_changes_together_with_code_is_named(checkout, review):
+    checkout.write(train__py=PARSES, run__sh=LINE, requirements__txt="transformers==4.44.0\n")
+    checkout.commit()
+    checkout.write(train__py=f"{PARSES}print()\n", requirements__txt="transformers==4.38.0\n")
+    checkout.commit()
+    assert review()[1].startswith("requirements.txt: transformers 4.44.0 -> 4.38.0\n  no change in what is compared in 1 run\n")
+
+
 def test_the_settings_of_a_file_that_a_line_names_and_that_is_missing_are_not_compared(checkout, review):
     checkout.write(train__py=PARSES, ds__json=ENGINE, run__sh=f"{LINE} --deepspeed gone.json\n")
     checkout.commit()
