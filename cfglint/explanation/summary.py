@@ -89,8 +89,9 @@ class RunSummary:
         """What is said of a run without errors instead of the claim that it starts: its trainer, program or values are not known."""
         if is_filled_elsewhere(self.run):
             return "No errors found in this file; a trainer fills in its batch sizes"
-        if self.run.is_lone:
-            return ALONE[len(self.run.documents) > 1]
+        lone = ALONE[len(self.run.documents) > 1] if self.run.is_lone else ""
+        if lone and not self.run.launch.needs_line:
+            return lone
         line = self.run.launch.line
         if line is not None and line.lacks_gpus:
             return f"No errors found, but {line.lacks_gpus}"
@@ -105,7 +106,7 @@ class RunSummary:
             not_known = [f"`{name}`" for name, value in values if isinstance(value, Unknown) and value.reasons]
         if not not_known:
             not_known = self._undecided()
-        return f"No error in what is known; not known: {first_few(not_known)}" if not_known else ""
+        return f"No error in what is known; not known: {first_few(not_known)}" if not_known else lone
 
     def _undecided(self) -> list[str]:
         """What is not known and decides whether a finding is an error, or is given to the `Accelerator`, which checks it."""

@@ -120,7 +120,8 @@ def one_sided_run(side: Side, text: str, starts: str, fails: str) -> list[Conseq
         if number is not None:
             consequences.append(Consequence(what, f"{label} {number:,}", None, number))
     for label in ("learning rate", "precision", "ZeRO stage", "schedule"):
-        is_guess = side.run.assumed and label in side.lines and not side.lines[label].setting.written  # a default of the assumed trainer
+        # A default that arguments may replace which are not known, or one of an assumed trainer.
+        is_guess = (side.run.assumed or side.run.launch.needs_line) and label in side.lines and not side.lines[label].setting.written
         if side.line(label) is not None and not is_guess:
             shown = f"{label} {as_written(side.lines[label])}"
             consequences.append(Consequence(name_of(label), shown, None, plain(label, side.line(label))))

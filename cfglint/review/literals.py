@@ -56,7 +56,9 @@ def changed_values(
             pairs = [(one, other) for (one, _), (other, line) in zip(*both, strict=True) if f"{path}:{line}" not in listed]
         else:
             pairs = [] if was and now else [(spelled(was, name in old), spelled(now, name in new))]
-        changes = [f"`{name}` {' -> '.join(shortened_pair(*pair))}" for pair in dict.fromkeys(pairs) if meaning(pair[0]) != meaning(pair[1])]
+        changes = [
+            f"`{name}` {' -> '.join(shortened_pair(*pair))}" for pair in dict.fromkeys(pairs) if meaning(pair[0]) != meaning(pair[1])
+        ]
         if changes:
             texts[name] = ", ".join(changes)
     return texts

@@ -171,7 +171,8 @@ class CheckedRun(LoadedRun):
     def is_lone(self) -> bool:
         """Whether the run is files that no line, program or declaration starts, which are read as they are."""
         launch = self.launch
-        return launch.line is None and launch.program is None and launch.parser is None and not self.given.complete
+        is_alone = launch.program is None and launch.parser is None and not self.given.complete
+        return launch.line is None and (launch.needs_line or is_alone)
 
     @property
     def assumed(self) -> str:
