@@ -103,7 +103,7 @@ class TrainerCall(Record):
     that the class of its arguments, derived from `TrainingArguments`, adds. `callbacks` are the classes of transformers that it is given,
     if it is trained. `streams`: its training set has no length. `base` is the class of transformers of its arguments, empty for others.
     `resumes` is the checkpoint that `train` is given: a path, true for the last one, None for none, `Unknown` if that is not known.
-    `data` is its training set, if that is loaded from local files.
+    `data` is its training set, if that is loaded from local files. `own_parts`: what it is given, and does not make by its arguments.
     """
 
     name: str
@@ -116,6 +116,7 @@ class TrainerCall(Record):
     base: str = ""
     resumes: ConfigValue = None
     data: DataRecipe | None = None
+    own_parts: tuple[str, ...] = ()
 
 
 class AdapterCall(Record):
@@ -191,7 +192,8 @@ class ProgramFacts(Record):
     arguments. `refuses`: an unknown argument ends the program; `refuses_in_file`: so does an unknown key of a config file. `trainer` is
     the framework's class of the one trainer that it builds, `own_trainer` whether a subclass replaces methods that checks rely on,
     `own_methods` are all methods of such subclasses, `own_batches` whether one makes the training's batches of a size of its own,
-    `own_samples` which one may take other samples in an epoch than each of the training set once.
+    `own_samples` which one may take other samples in an epoch than each of the training set once, `own_parts` what they make otherwise
+    than the arguments say: `optimizer`, `learning rate`, `weight decay`, `schedule`.
     `spreads` is the `device_map` by which it loads a model over all GPUs, else empty.
     `taken` are further arguments of a class that drops all that it does not know.
     `changed` are fields that the code sets after parsing, to values that are not known; those of which it is known are `assigned`, the
@@ -218,6 +220,7 @@ class ProgramFacts(Record):
     own_methods: tuple[str, ...] = ()
     own_batches: bool = False
     own_samples: str = ""
+    own_parts: tuple[str, ...] = ()
     spreads: str = ""
     taken: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()

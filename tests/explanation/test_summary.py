@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from cfglint.cli import main
 from cfglint.explanation.summary import RunSummary, origin, table
 from cfglint.frameworks.huggingface.fields import FIELDS
@@ -297,3 +298,43 @@ def test_a_program_that_needs_arguments_is_read_as_it_is(tmp_path, monkeypatch, 
     (tmp_path / "train.py").write_text(parsed + built, encoding="utf-8")
     main(["explain", "train.py"])
     assert capsys.readouterr().out.startswith(f"{headline}.")
+
+
+@each_case(
+    ("method", "given", "unknown"),
+    [
+        ("def create_scheduler(self, n, optimizer=None):\n        self.lr_scheduler = own(self.optimizer)", "", {"schedule"}),
+        ("def create_scheduler(self, n, optimizer=None):\n        return super().create_scheduler(n, optimizer)", "", set()),
+        (
+            "def create_scheduler(self, n, optimizer=None):\n        self.lr_scheduler = get_scheduler(self.args.lr_scheduler_type, n)",
+            "",
+            set(),
+        ),
+        (
+            "def create_scheduler(self, n, optimizer=None):\n        self.lr_scheduler = own(n) if n else super().create_scheduler(n)",
+            "",
+            {"schedule"},
+        ),
+        (
+            "def create_optimizer(self):\n        self.optimizer = made(*Trainer.get_optimizer_cls_and_kwargs(self.args))",
+            "",
+            set(),
+        ),
+        (
+            "def create_optimizer(self):\n        self.optimizer = Own(self.model, lr=self.args.learning_rate)",
+            "",
+            {"optimizer", "weight decay"},
+        ),
+        ("x = 1", ", optimizers=(Own(model), None)", {"optimizer", "learning rate", "weight decay"}),
+        ("x = 1", ", optimizers=(None, Own(model))", {"schedule"}),
+        ("x = 1", ", optimizers=made(model)", {"optimizer", "learning rate", "weight decay", "schedule"}),
+    ],
+)
+def test_what_a_program_makes_itself_is_not_that_of_its_arguments(tmp_path, monkeypatch, method, given, unknown):
+    monkeypatch.chdir(tmp_path)
+    built = f"Own(model=model, args=TrainingArguments('o', max_steps=5){given}).train()\n"
+    text = f"from transformers import Trainer, TrainingArguments\nclass Own(Trainer):\n    {method}\n{built}"
+    (tmp_path / "train.py").write_text(text, encoding="utf-8")
+    (run,) = Discovery(LaunchFacts()).runs(["train.py"])
+    found = {item.label for item in RunSummary(run).items if item.group == "Learning rate" and item.setting.is_unknown}
+    assert found == unknown

@@ -34,7 +34,8 @@ def account(config: TrainerConfig) -> Summary:
             *((("schedule", "lr_scheduler_type"),) if "scheduler" not in engine else ()),
             *((("gradient clipping", "max_grad_norm"),) if config.deepspeed is None else ()),
         ):
-            summary.add(RATE, label, of(config, name))
+            made_otherwise = Setting((name,), Unknown(), DEFAULT, because="the program makes its own")
+            summary.add(RATE, label, made_otherwise if label in own_parts(config) else of(config, name))
         precision(config, summary)
         filled(config, summary)
     loop = config.facts.launch.loop
@@ -51,6 +52,12 @@ def account(config: TrainerConfig) -> Summary:
     if config.deepspeed is not None and config.deepspeed.assumed_sizes():
         summary.assumed.append('the model has hidden size 4096, where "auto" sizes depend on it')
     return summary
+
+
+def own_parts(config: TrainerConfig) -> set[str]:
+    """What the program gives its trainer, or the methods of this make, otherwise than the arguments say."""
+    program = config.facts.launch.code
+    return {*program.own_parts, *(part for call in program.trainer_calls for part in call.own_parts)} if program is not None else set()
 
 
 def packed(config: TrainerConfig) -> bool:

@@ -66,6 +66,7 @@ EXPERIMENTAL = ".experimental."  # other classes of the same names
 MODEL_OF_TRAINER, CONFIG_OF_TRAINER = "model", "peft_config"
 CHECKPOINT = "pretrained_model_name_or_path"
 BITS = ("load_in_4bit", "load_in_8bit")
+OWN_PARTS = (("optimizer", "learning rate", "weight decay"), ("schedule",))  # by the values of a trainer's `optimizers`
 
 
 class BuiltArguments:
@@ -391,7 +392,13 @@ def trainer_call(made: MadeCall, program: ProgramFacts) -> TrainerCall:
     resumed = [result.slots[RESUMES] for result in made.results if RESUMES in result.slots and not result.is_open]
     resumes = plain(resumed[0]) if len(resumed) == 1 and isinstance(resumed[0], Value) else Unknown()
     resumes = resumes if resumes is None or isinstance(resumes, (bool, str)) else Unknown()
-    return TrainerCall(name, package, document, certain, fields, callbacks, is_streamed, base, resumes, recipe)
+    given = arguments["optimizers"].data if "optimizers" in arguments else None
+    pair = given.items if isinstance(given, Sequence) and len(given.items) == len(OWN_PARTS) and not given.is_open else None
+    if pair is not None:
+        own_parts = tuple(part for parts, value in zip(OWN_PARTS, pair, strict=True) if value.data is not None for part in parts)
+    else:
+        own_parts = tuple(part for parts in OWN_PARTS for part in parts) if given is not None else ()
+    return TrainerCall(name, package, document, certain, fields, callbacks, is_streamed, base, resumes, recipe, own_parts)
 
 
 def adapter_calls(program: ProgramFacts, evaluated: Evaluated | None) -> Iterator[AdapterCall]:

@@ -73,6 +73,9 @@ LOADER = "get_train_dataloader"
 SAMPLING = (LOADER, "_get_train_sampler")
 # Samplers of torch and transformers that take each sample of the training set once in an epoch.
 PLAIN_SAMPLERS = names("RandomSampler SequentialSampler DistributedSampler LengthGroupedSampler DistributedLengthGroupedSampler")
+OF_SCHEDULE, OF_OPTIMIZER = ("create_scheduler", "create_optimizer_and_scheduler"), ("create_optimizer", "create_optimizer_and_scheduler")
+MAKES_OPTIMIZER = frozenset(("get_optimizer_cls_and_kwargs", "create_optimizer", "create_optimizer_and_scheduler"))
+SCHEDULE, KIND_OF_SCHEDULE = ["self", "lr_scheduler"], ["self", "args", "lr_scheduler_type"]
 OF_ARGUMENTS = ("train_batch_size", f"super().{LOADER}")  # by which such a method has batches of the size that the arguments say
 # Fields of a config of TRL with another default in some release, or filled from the model where the code does not set them.
 DEFAULTS_OF_UNSLOTH = names(
@@ -427,11 +430,30 @@ def add_trainers(facts: ProgramFacts, named: list[NamedCall]) -> None:
             facts.own_samples = facts.own_samples or next((f"`{name}` of the program's trainer" for name in sampling), "")
             sources = (ast.unparse(method.node) for name, method in own if name == LOADER)
             facts.own_batches = facts.own_batches or any(not any(word in source for word in OF_ARGUMENTS) for source in sources)
+            facts.own_parts += tuple(part for name, method in own for part in parts_made_by(name, method.node))
         spread = keyword(call, "device_map") if isinstance(call.func, ast.Attribute) and call.func.attr == "from_pretrained" else None
         if isinstance(spread, ast.Constant) and spread.value in SPREADING:
             facts.spreads = facts.spreads or str(spread.value)
     facts.trainer = next(iter(found)) if len(found) == 1 else ""
     facts.own_trainer, facts.own_methods = not found or not REPLACED.isdisjoint(methods), tuple(sorted(methods))
+
+
+def parts_made_by(name: str, method: ast.AST) -> tuple[str, ...]:
+    """What a method that replaces one of the Trainer's makes otherwise than the arguments say."""
+    found: list[str] = []
+    calls = [node for node in ast.walk(method) if isinstance(node, ast.Call)]
+    called = {id(call): "".join(dotted(call.func)[-1:]) or getattr(call.func, "attr", "") for call in calls}
+    stored = [node.value for node in ast.walk(method) if isinstance(node, ast.Assign) and dotted(node.targets[0]) == SCHEDULE]
+    if name in OF_OPTIMIZER and MAKES_OPTIMIZER.isdisjoint(called.values()):
+        rate = () if "learning_rate" in ast.unparse(method) else ("learning rate",)
+        found += ["optimizer", "weight decay", *rate]
+    by_arguments = {
+        id(call) for call in calls if called[id(call)] == "get_scheduler" and call.args and dotted(call.args[0]) == KIND_OF_SCHEDULE
+    }
+    by_arguments |= {id(call) for call in calls if called[id(call)] in OF_SCHEDULE}
+    if name in OF_SCHEDULE and not (by_arguments and by_arguments.issuperset(map(id, stored))):
+        found.append("schedule")
+    return tuple(found)
 
 
 def takes_each_once(method: Definition, modules: Modules) -> bool:
