@@ -97,7 +97,21 @@ KILLING = frozenset(("ill", "KILL", "-9", "Bus error", "Segmentation", "Aborted"
 SIGNS = (
     *("rror", "xception", "Traceback", "File ", "Interrupt", "Exit", "Failure", "Violation", "exc.", "Invalid", "Timeout", "NotFound"),
     *("Enabled", "Implemented", "StopIteration", "what()", "terminate called", "Assertion", "out of memory", "Could not override"),
-    *("Exception ignored", "During handling", "nan", "NaN", "inf", "loss", "grad", "{'", "verflow", "OVERFLOW", "skipped=", ENDED),
+    *(
+        "Exception ignored",
+        "During handling",
+        "assert ",
+        "nan",
+        "NaN",
+        "inf",
+        "loss",
+        "grad",
+        "{'",
+        "verflow",
+        "OVERFLOW",
+        "skipped=",
+        ENDED,
+    ),
     *KILLING,
     *(
         "atchdog",
@@ -382,7 +396,7 @@ def take_traceback(events: Events, reader: _Traceback, number: int, rank: int | 
         events.raised.append(reader.last)
     if thrown := THROWN.match(text) if text.startswith("terminate") else None:
         reader.thrown = thrown.group(1)
-    if reader.open and text.lstrip().startswith("assert "):
+    if text.lstrip().startswith("assert "):
         reader.condition = text.strip()
     if reader.open and not reader.code and text.startswith("  "):
         reader.code = text.strip()

@@ -408,6 +408,8 @@ def of_exception(raised: Raised, kind: str = "", *, follows: bool = False, is_me
         )
         if stack_frame is not None and stack_frame is not last:
             details.append(f"called from {stack_frame.file}:{stack_frame.line}")
+    elif raised.condition:
+        details.append(f"what does not hold: `{raised.condition}`")
     if raised.after is not None:
         details.append(f"it was raised while this was handled: {shortened(raised.after.text)}")
     if any(cause.startswith("packages whose") for cause in causes):

@@ -38,7 +38,10 @@ GENERAL = re.compile(
 UNKNOWN_KEYWORD = re.compile(r"^TypeError: [\w.]+\(\) (?:got an unexpected keyword argument|missing \d+ required)")
 NO_CLASS = ("__init__()",)  # what Python says up to 3.9, without the class
 MISSING_FILE = re.compile(r"^FileNotFoundError: \[Errno 2\] No such file or directory: (.*)")
-CONFIG_FILE = re.compile(r"\.(?:ya?ml|json|jsonc|hjson)'$").search
+CONFIG_FILE = re.compile(  # not one of a model, nor data
+    r"\.(?:ya?ml|hjson|jsonc)'$"
+    r"|(?<![^/'])(?!(?:adapter_|generation_|tokenizer_|(?:pre)?processor_)?config\.json)[^/']*(?:conf|ds|zero|deepspeed|args|param)[^/']*\.json'$"
+).search
 VALIDATED = re.compile(r"validation errors? for (\w+)")
 SERVING = "InferenceConfig"  # how the names of models end that no training uses
 # What pydantic itself says of a field, whose name and value differ.
@@ -120,13 +123,11 @@ def rules_of(text: str, files: Sequence[str] = ()) -> list[str]:
             return list(dict.fromkeys(code for code, other, _ in rows if other == text))
         return list(dict.fromkeys(code for code, _, other in rows if other == own))
     missing = MISSING_FILE.search(text)
-    if missing and not CONFIG_FILE(missing.group(1)):  # weights, data or a cache: the rules are about config files
-        return []
     text = raised_in(text) or text
     own = words(text)
     rows = known().get(class_of(text), [])
-    if missing:  # a rule about a certain file is not about others
-        rows = [row for row in rows if file_of(row[1]) in ("", file_of(text))]
+    if missing:  # a rule about a certain file is not about others, and one about any file is about configs: not weights, data or a cache
+        rows = [row for row in rows if (file_of(row[1]) == file_of(text) if file_of(row[1]) else CONFIG_FILE(missing.group(1)))]
     validated = VALIDATED.search(text)
     for pattern, newer in OLDER if validated else ():
         text = pattern.sub(newer, text)

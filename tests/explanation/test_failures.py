@@ -106,6 +106,9 @@ def test_the_predicted_exceptions_are_those_of_the_records(updating):
         ("ValueError: `a_size` is incompatible with `b_size`.", [], []),
         ("AssertionError: 32 is not divisible by 3", [], []),
         ("NotImplementedError", [], []),
+        ("FileNotFoundError: [Errno 2] No such file or directory: 'data/train.json'", [], []),
+        ("FileNotFoundError: [Errno 2] No such file or directory: '/x/adapter_config.json'", [], []),
+        ("FileNotFoundError: [Errno 2] No such file or directory: 'ds_config.json'", [], ["LCH002"]),
         ("TypeError: argument 'ids': 'float' object cannot be interpreted as an integer", [], []),
     ],
 )
