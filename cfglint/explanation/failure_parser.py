@@ -92,7 +92,9 @@ ENDED = "'train_runtime':"  # the Trainer's last line
 UNTRAINED = re.compile(r"'train_loss': '?0(?:\.0*)?'?[,}]")
 SCALE = re.compile(r"(?:reducing (?:loss scale )?to|loss scale to|reducing to) *([\d.]+(?:e[+-]?\d+)?)", re.IGNORECASE)
 POTENTIAL = "There are some potential root causes"  # of Ray, which lists signals that a worker may have got
-KILLING = frozenset(("ill", "KILL", "-9", "Bus error", "Segmentation", "Aborted", "Out Of Memory", "memory limit", "Floating point"))
+KILLING = frozenset(
+    ("ill", "KILL", "-9", "Bus error", "Segmentation", "Aborted", "Out Of Memory", "memory limit", "memory issue", "Floating point")
+)
 # A line has one of these, or says nothing about a failure.
 SIGNS = (
     *("rror", "xception", "Traceback", "File ", "Interrupt", "Exit", "Failure", "Violation", "exc.", "Invalid", "Timeout", "NotFound"),
@@ -139,7 +141,7 @@ KILLED = re.compile(
     r"|[Oo]ut of memory: Killed|SIGKILL|exits with return code = -9\b"
     r"|(?:: line \d+: +\d+ |^)"
     r"(Killed|Bus error|Segmentation fault|Aborted|Illegal instruction|Floating point exception)\b(?: +\(core dumped\))?"
-    r"|killed due to (?:memory pressure|the node running low on memory)|Exceeded job memory limit"
+    r"|killed due to (?:memory pressure|the node running low on memory)|Exceeded job memory limit|address the out of memory issue: https://docs\.ray"
 )
 REFUSED_JOB = re.compile(
     r"^(?:sbatch|srun|salloc|slurmstepd(?=.*execve)): error: (?:.*(?:job submission failed|Unable to (?!create step)[a-z ]*?)[^:]*: )?"

@@ -397,7 +397,7 @@ def of_exception(raised: Raised, kind: str = "", *, follows: bool = False, is_me
     refused, became = unknown_keyword.about((quoted_in(raised) or raised).text)
     rules = rules if refused is None else refused
     known = known_of(raised)
-    causes = [*known.causes] if known is not None and not rules and not follows else []
+    causes = [*known.causes] if known is not None and not rules and not follows and not became else []
     details = []
     if raised.frames:
         last = raised.frames[-1]

@@ -14,6 +14,7 @@ from cfglint.source.annotations import ConfigTable, Iterable, Iterator
 REFUSED = re.compile(
     r"^(?:TypeError: )?(?:(?:[\w.]*\b(?!__init__)(\w+)(?:\.__init__)?|__init__)\(\) )?got an unexpected keyword argument '(\w+)'"
 )
+ATTRIBUTE = re.compile(r"'(TrainingArguments|\w+Config)' object has no attribute '(\w+)'")
 IMPORTED = re.compile(
     r"^(?:ImportError: cannot import name '(\w+)' from |ModuleNotFoundError: No module named )'((?:transformers|trl)\b[\w.]*)'"
 )
@@ -30,12 +31,16 @@ OF_TRAINERS = "KEY206"
 OF_IMPORTS = "KEY207"
 OF_NO_RELEASE = "KEY200"
 REMOVED = "was removed from"
+OLDER = "the installed release is older"
 PASSED_ON = "renamed"  # the kind of a row whose keyword a decorator passes on under another name
 CLASS_OF = {"huggingface": "TrainingArguments", "trl": "TRL's configuration class"}
 
 
 def about(text: str) -> tuple[list[str] | None, str]:
     """The rules about a keyword or an import that is refused, and what became of it; no rules (None) if others may predict it."""
+    attribute = ATTRIBUTE.search(text)
+    if attribute is not None:
+        return None, of_attribute(*attribute.groups())
     rules, answer = of_import(text) if IMPORTED.match(text) else of_keyword(text)
     return rules if rules or IMPORTED.match(text) else None, answer
 
@@ -54,6 +59,14 @@ def of_import(text: str) -> tuple[list[str], str]:
                 first = dotted(min(since for since, _ in spans))
                 return [OF_IMPORTS], f"{parts[0]} has `{what}` from {first} on: the installed release is older"
     return [], ""
+
+
+def of_attribute(owner: str, name: str) -> str:
+    """Why arguments do not have a field that their class has in other releases; empty for a field of none or of all."""
+    answers = (became for kind, code in PACKAGES for _, became in of_package(kind, code, owner, name) if became)
+    return next(answers, "").replace(
+        OLDER, "these are of an older one, or of another package's class of this name that was written for one"
+    )
 
 
 def of_keyword(text: str) -> tuple[list[str], str]:
@@ -129,4 +142,4 @@ def became(name: str, owner: str, package: str, since: str, until: str, new: str
     """What became of a keyword; empty if all releases have it."""
     if until:
         return f"`{name}` {REMOVED} {owner} in {package} {until}" + (f": write `{new}`" if new else "")
-    return f"{owner} has `{name}` from {package} {since} on: the installed release is older" if since else ""
+    return f"{owner} has `{name}` from {package} {since} on: {OLDER}" if since else ""

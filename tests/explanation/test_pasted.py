@@ -66,6 +66,9 @@ def test_a_message_without_its_exception(line, rule, remedy):
         ("KeyError: 'It broke. Please raise an issue on GitHub.'", ""),
         ("`ValueError: no `x` here, please remove these keys from the file.`", "please remove these keys"),
         ("TypeError: TrainingArguments.__init__() got an unexpected keyword argument 'use_reentrant'", "remove `use_reentrant`"),
+        ("AttributeError: 'TrainingArguments' object has no attribute 'eval_strategy'", "from transformers 4.41.0 on"),
+        ("AttributeError: 'TrainingArguments' object has no attribute 'packing'", "of its own"),
+        ("AttributeError: 'SFTConfig' object has no attribute 'max_seq_length'", "write `SFTConfig(max_length=...)`"),
     ],
 )
 def test_what_to_do_is_said(text, remedy):
