@@ -30,6 +30,7 @@ NOTEBOOK_FRAME = re.compile(r"^\[?((?:/|~|[A-Z]:\\)[^\s\]]*?\.py)\]?(?:\(https?:
 NOTEBOOK_LINE = re.compile(r"^-+> ?(\d+)\b")
 BOXED_FRAME = re.compile(r"^│ (\S+?\.py):(\d+) in (\S+)")
 RAISED = re.compile(r"^((?:\w+\.)*(?:[A-Z]\w*)?(?:Error|Exception|Interrupt|Exit|Warning|Failure|Violation)): ?(.*)$")
+DOUBLED = re.compile(r"^(\w+(?:Error|Exception))\1: : ")  # the lines of two ranks, each of which Python writes in two parts
 NAMED = re.compile(  # by the module of the class, or the last word of its name
     r"^((?:\w+\.)*(?:errors?|exc|exceptions)\.[A-Z]\w+|(?:[a-z_]\w*\.)+[A-Z]\w*(?:Invalid|Timeout|NotFound|Enabled|Implemented)): (.*)$"
 )
@@ -425,7 +426,7 @@ def thrown_in(text: str, thrown: str) -> tuple[str, str] | None:
 
 def exception_in(text: str, in_traceback: bool) -> tuple[str, str] | None:
     """The class and the message of an exception that a line shows; None for other lines."""
-    text = text.rstrip()
+    text = DOUBLED.sub(r"\1: ", text.rstrip()) if ": : " in text else text.rstrip()
     if not text[:1].isalpha() and not text.startswith("_") and "error: " not in text:  # `_pickle.PicklingError`
         return None
     if text.startswith((VLLM_MEMORY, BNB_MEMORY)) or (text.startswith(TORCH_MEMORY) and not in_traceback):
