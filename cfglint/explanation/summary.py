@@ -90,7 +90,7 @@ class RunSummary:
         if is_filled_elsewhere(self.run):
             return "No errors found in this file; a trainer fills in its batch sizes"
         lone = ALONE[len(self.run.documents) > 1] if self.run.is_lone else ""
-        if lone and not self.run.launch.needs_line:
+        if lone and not self.run.launch.lacks_line:
             return lone
         line = self.run.launch.line
         if line is not None and line.lacks_gpus:

@@ -32,8 +32,8 @@ class Launch(Record):
     script. `sets_rank`: the launcher gives each process its rank, a single one too. `extra_files` are named by the line and of an unknown
     kind. `entry` are the known properties for reports. `not_read` is what of the program and its arguments was not read: while there is
     any, whether the run starts is not known. `loop` is the training loop of a program that trains with an engine of DeepSpeed. `spreads`
-    is the `device_map` by which its one process has the model on all GPUs. `needs_line`: a program alone does not start without arguments,
-    and what starts it is not known.
+    is the `device_map` by which its one process has the model on all GPUs. `lacks_line`: a program takes arguments, and
+    the line that gives them is not known.
     """
 
     command: CommandDocument | None = None
@@ -58,7 +58,7 @@ class Launch(Record):
     loop: OwnLoop | None = None
     spreads: str = ""
     alternative: AlternativeEntry | None = None
-    needs_line: bool = False
+    lacks_line: bool = False
 
     @property
     def is_closed(self) -> bool:

@@ -121,7 +121,8 @@ def one_sided_run(side: Side, text: str, starts: str, fails: str) -> list[Conseq
             consequences.append(Consequence(what, f"{label} {number:,}", None, number))
     for label in ("learning rate", "precision", "ZeRO stage", "schedule"):
         # A default that arguments may replace which are not known, or one of an assumed trainer.
-        is_guess = (side.run.assumed or side.run.launch.needs_line) and label in side.lines and not side.lines[label].setting.written
+        is_open = side.run.assumed or any(reason.kind == "argument" for reason in side.run.launch.doubts)
+        is_guess = is_open and label in side.lines and not side.lines[label].setting.written
         if side.line(label) is not None and not is_guess:
             shown = f"{label} {as_written(side.lines[label])}"
             consequences.append(Consequence(name_of(label), shown, None, plain(label, side.line(label))))
@@ -166,8 +167,8 @@ def start(old: Side, new: Side) -> Iterator[Consequence]:
         earlier = "it started before" if was == "accept" else f"it did not start before: failed {moment(before)}"
         text = f"whether it starts is not known; {earlier}"
     elif was is None:
-        if now == "accept" and any(reason.kind == "budget" for reason in old.run.not_read):
-            return  # it was too long to follow, and nothing tells that it did not start
+        if now == "accept" and (new.run.is_lone or any(reason.kind == "budget" for reason in old.run.not_read)):
+            return  # what starts it is not known, or it was too long to follow, and nothing tells that it did not start
         how = f"starts{on}" if now == "accept" else f"does not start{on}: fails {moment(after)}"
         text = f"{how}; before, that was not known"
     else:

@@ -172,7 +172,7 @@ class CheckedRun(LoadedRun):
         """Whether the run is files that no line, program or declaration starts, which are read as they are."""
         launch = self.launch
         is_alone = launch.program is None and launch.parser is None and not self.given.complete
-        return launch.line is None and (launch.needs_line or is_alone)
+        return launch.line is None and (launch.lacks_line or is_alone)
 
     @property
     def assumed(self) -> str:

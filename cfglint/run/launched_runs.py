@@ -440,10 +440,10 @@ def facts_without_line(built: BuiltArguments, facts: LaunchFacts) -> LaunchFacts
     if built.kind == LAUNCH:
         facts = facts.replace(kind_given=facts.kind_given or not built.doubts)
         return facts.replace(
-            launch=Launch(parser=built.program, code=built.program, doubts=built.doubts, not_read=not_read, needs_line=built.needs_line)
+            launch=Launch(parser=built.program, code=built.program, doubts=built.doubts, not_read=not_read, lacks_line=built.lacks_line)
         )
     if built.kind == ENGINE:  # the program may pass an optimizer
-        launch = Launch(doubts=built.doubts, passed=built.passed, not_read=not_read, needs_line=built.needs_line)
+        launch = Launch(doubts=built.doubts, passed=built.passed, not_read=not_read, lacks_line=built.lacks_line)
         complete = facts.complete or (built.passed == {} and not built.doubts)
         return facts.replace(kind_given=facts.kind_given or not built.doubts, launch=launch, complete=complete)
     if built.program.spreads and not built.document.values.get(ENGINE):
@@ -458,7 +458,7 @@ def facts_without_line(built: BuiltArguments, facts: LaunchFacts) -> LaunchFacts
             not_read=not_read,
             spreads=built.program.spreads,
             alternative=built.alternative,
-            needs_line=built.needs_line,
+            lacks_line=built.lacks_line,
         ),
         strict_keys=facts.strict_keys or built.program.complete,
         kind_given=facts.kind_given or not built.doubts,

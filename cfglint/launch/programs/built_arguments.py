@@ -73,10 +73,10 @@ class BuiltArguments:
     """A call that builds the arguments of a run: its document and kind, and the facts about the program for it.
 
     `doubts` are why the program may not reach the call, or build others. `alternative`: it is in one of several branches of a condition.
-    `needs_line`: it does not start without arguments.
+    `lacks_line`: the program takes arguments, if its line is not known.
     """
 
-    __slots__ = ("alternative", "document", "doubts", "kind", "needs_line", "passed", "program", "trainer")
+    __slots__ = ("alternative", "document", "doubts", "kind", "lacks_line", "passed", "program", "trainer")
 
     def __init__(self, program: ProgramFacts, which: int, reread: Reread, context: Context) -> None:
         call = program.built[which]
@@ -100,7 +100,7 @@ class BuiltArguments:
         self.program = trained(facts, program, evaluated, call.node)
         self.trainer = call.trainer
         self.passed = passed_to_engine(evaluated)
-        self.needs_line = evaluated.evaluation.lacks_words or bool(evaluated.evaluation.commands)
+        self.lacks_line = evaluated.takes_words
         self.document = document_of(program, which, reread, context)
 
     @property
@@ -133,7 +133,7 @@ class ParsedArguments(BuiltArguments):
         fillings = [each.filling for each in evaluated.evaluation.filled]
         if fillings and all(filling is not None and filling.in_place for filling in fillings):
             self.doubts = ()  # the line has no part in them
-        self.needs_line = bool(self.doubts)
+        self.lacks_line = bool(self.doubts)
         self.document.files = frozenset(evaluated.files)
         self.document.again_with = lambda texts: parsed_again(self.document, texts, reread, context)
         self.document.again = lambda text: parsed_again(self.document, {module.path: text}, reread, context)

@@ -97,6 +97,9 @@ class Watched(Context):
         found = self._variables[name] = self._context.variable(name)
         return found
 
+    def has_answered(self, name: str) -> bool:
+        return name in self._answers
+
     def answers_as(self, other: Context) -> bool:
         """Whether another context has the same answers to all that was asked."""
         return all(other.variable(name) == value for name, value in self._variables.items()) and all(

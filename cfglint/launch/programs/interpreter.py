@@ -125,7 +125,6 @@ class Interpreter(Branches):
         self.filled: list[Any] = []  # the arguments that parsers of classes fill
         self.patched: set[str] = set()  # the classes of packages whose making the program replaces
         self.commands: tuple[str, ...] = ()  # the subcommands of a parser, if the line names none of them
-        self.lacks_words = False  # whether a parser requires arguments that the line does not have
 
     # -- the call that is evaluated
 

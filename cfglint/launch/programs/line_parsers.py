@@ -163,7 +163,6 @@ def parsed(run: Interpreter, parser: LineParser, words: Words, is_open: bool, be
     elif parser.commands and chosen is None:
         data.slots[OPEN] = True
     lacks_words = any(argument.is_required and argument.name not in given for part in parts for argument in part.arguments)
-    run.lacks_words = run.lacks_words or (lacks_words and not run.trial)
     for part in parts:
         for argument in part.arguments:
             is_none_if_absent = argument.default is NONE and not argument.takes_none and not argument.is_positional

@@ -103,6 +103,11 @@ class Evaluated:
         self.parts, self.attached, self.stores, self.imports = evaluation.parts, evaluation.attached, evaluation.stores, evaluation.imports
         self.files = (*(module.path for module in of.modules.known()), *context.files)
 
+    @property
+    def takes_words(self) -> bool:
+        """Whether the words of the launch line are asked for."""
+        return self._asked.has_answered("words")
+
     def holds_in(self, context: Context) -> bool:
         """Whether the program has the same results in other circumstances, and they can be taken over."""
         return not self._alone and self.steps <= self._budget.left and self._asked.answers_as(context)
