@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from cfglint.source.shell.command import CommandDocument
 
 
+CONFIG_OF_ENGINE = "the arguments of `deepspeed.initialize`"
+
+
 class Launch(Record):
     """The launch of a run, as far as its line and its program were read.
 
@@ -64,6 +67,11 @@ class Launch(Record):
     def is_closed(self) -> bool:
         """Whether a field that is not written has its default, because all that may set it was read, or is assumed."""
         return not any(reason.opens for reason in self.not_read)
+
+    @property
+    def engine_unread(self) -> tuple[Reason, ...]:
+        """Why what the program makes of the file of its engine, which it opens itself, is not known."""
+        return tuple(reason for reason in self.not_read if reason.opens and reason.what == CONFIG_OF_ENGINE)
 
     @property
     def lacks_engine(self) -> bool:

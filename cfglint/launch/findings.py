@@ -154,6 +154,7 @@ def header_sizes(line: LaunchLine, header: Header) -> None:
 
 
 def missing_files(line: LaunchLine, calls: list[StartedCall], written: set[str]) -> None:
+    line.written = frozenset(path.rpartition("/")[2] for path in written)
     for file in line.files:
         name = file.word.value
         file.is_written = name in written
@@ -172,7 +173,7 @@ def missing_files(line: LaunchLine, calls: list[StartedCall], written: set[str])
             if line.program_path is not None:
                 line.report("LCH011", "warning", file.word, "--hostfile", message, remedy="correct the path, or remove `--hostfile`")
             continue
-        if not file.known or mentioned(name, line, calls, written):
+        if not file.known or mentioned(name, line, calls):
             continue
         launcher = launcher_of(line)  # which itself opens the file, as may the program in the folder of the line
         is_own = launcher.opens_files and file.kind == launcher.kind and name.endswith(CONFIG_ENDS)
@@ -181,7 +182,7 @@ def missing_files(line: LaunchLine, calls: list[StartedCall], written: set[str])
         else:
             file.absent = True
     word = line.deepspeed_word
-    if word is not None and (not word.word.value or not word.known or mentioned(word.word.value, line, calls, written)):
+    if word is not None and (not word.word.value or not word.known or mentioned(word.word.value, line, calls)):
         line.deepspeed_word = None
 
 
@@ -210,11 +211,10 @@ def missing_file(line: LaunchLine, file: NamedFile) -> LineProblem:
     return LineProblem(MISSING_FILE, severity_of(line), file.word, key, f"{names} (seen from {folder})", raised, remedy, of_launcher)
 
 
-def mentioned(name: str, line: LaunchLine, calls: list[StartedCall], written: set[str]) -> bool:
+def mentioned(name: str, line: LaunchLine, calls: list[StartedCall]) -> bool:
     last = name.rpartition("/")[2]
-    if any(path.rpartition("/")[2] == last for path in written):
-        return True
-    return any(last in word.string for call in calls if call.start < line.call.start for word in call.words if "--" not in word.string[:2])
+    before = (word.string for call in calls if call.start < line.call.start for word in call.words)
+    return line.writes(name) or any(last in word for word in before if "--" not in word[:2])
 
 
 def named_with_block(line: LaunchLine, arguments: Iterable[Argument]) -> None:

@@ -115,6 +115,7 @@ class LaunchLine:
         self.call, self.launcher = call, launcher
         self.script_path = call.path
         self.sourced: list[str] = []  # files that the script sources, which may set what the line uses
+        self.written: frozenset[str] = frozenset()  # names of files that redirections of the script write
         self.program: Text | None = None
         self.program_path: str | None = None
         self.module = False
@@ -149,6 +150,10 @@ class LaunchLine:
     @property
     def is_sourced(self) -> bool:
         return self.call.path != self.script_path
+
+    def writes(self, name: str) -> bool:
+        """Whether a redirection of the script may write a file."""
+        return name.rpartition("/")[2] in self.written
 
     @property
     def is_on_page(self) -> bool:

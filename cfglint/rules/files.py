@@ -135,7 +135,7 @@ def missing_config_file(config: Config) -> Iterator[Finding]:
     told = {problem.word.string for problem in line.problems if problem.code == "LCH002"} if line is not None else ()
     of_page = [FOLDER_OF_PAGE] if line is not None and line.is_on_page else []
     for path, name in config.documents[0].missing:
-        if name in told or not config.opens(path):
+        if name in told or not config.opens(path) or (line is not None and line.writes(name)):
             continue
         setting, off = config.setting(*path), name.lower() in NULL_WORDS
         where = "it is looked for beside the file, in the folders above it, and in the working directory"

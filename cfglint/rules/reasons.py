@@ -20,6 +20,8 @@ def unknowns(rule: Rule, finding: Finding, setting: Setting, config: Config) -> 
     stage, named = finding.fails_at or rule.fails_at, (finding.setting, *finding.related)
     of_engine = config.framework.is_engine and rule.about != BATCH  # which checks its own file, whatever the program and its arguments are
     yield from finding.depends_on
+    if config.framework.is_engine:
+        yield from launch.engine_unread
     if rule.about == SAMPLES:
         yield from config.facts.counted
     if setting is not finding.setting and isinstance(setting.value, str):  # which another parser may cast to a number

@@ -165,7 +165,14 @@ class CheckedRun(LoadedRun):
     @property
     def not_read(self) -> tuple[Reason, ...]:
         """What decides about the run and was not read."""
-        return self.configs[0].facts.launch.not_read if self.configs else self.launch.not_read
+        if not self.configs:
+            return self.launch.not_read
+        launch = self.configs[0].facts.launch
+        names = [name for _, name in self.configs[0].documents[0].missing] if launch.line is not None else []
+        written = [name for name in names if launch.line is not None and launch.line.writes(name)]
+        from cfglint.evaluate import Reason
+
+        return launch.not_read + tuple(Reason("file", f"`{name}`", "the script writes it") for name in written)
 
     @property
     def is_lone(self) -> bool:

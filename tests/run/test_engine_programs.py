@@ -129,3 +129,48 @@ def test_the_line_decides_which_config_an_engine_gets(tmp_path, monkeypatch, cap
     main(["explain", "run.sh", "--format", "json"])
     settings = {each["name"]: each["value"] for each in json.loads(capsys.readouterr().out)["settings"]}
     assert (settings.get("ZeRO stage"), "precision" in settings) == (stage, stage is not None)
+
+
+PATCHED = """
+import json, deepspeed
+from dataclasses import dataclass
+from transformers import HfArgumentParser, TrainingArguments
+
+@dataclass
+class Own(TrainingArguments):
+    deepspeed: bool = True
+    deepspeed_config: str = ""
+    method: str = "base"
+
+class Base:
+    def __init__(self, args):
+        with open(args.deepspeed_config) as file:
+            config = json.loads(file.read())
+        config["train_micro_batch_size_per_gpu"] = args.per_device_train_batch_size
+        config["gradient_accumulation_steps"] = args.gradient_accumulation_steps
+        config["train_batch_size"] = args.per_device_train_batch_size * args.gradient_accumulation_steps * args.world_size
+        config["steps_per_print"] = {}
+        self.engine = deepspeed.initialize(model=load(), optimizer=load(), config={})[0]
+        self.engine.backward(self.engine(batch))
+        self.engine.step()
+
+METHODS = {{"base": Base}}
+args = HfArgumentParser(Own).parse_args()
+METHODS[args.method](args)
+"""
+
+
+def test_a_file_that_the_program_completes(tmp_path, monkeypatch, capsys):
+    """The class is found in a table; what the file says before ("auto" for a number) is no error, also if the changes are not followed."""
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tmp_path)
+    batch = dict.fromkeys(("train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps", "steps_per_print"), "auto")
+    (tmp_path / "ds.json").write_text(json.dumps({**batch, "zero_optimization": {"stage": 2}}))
+    line = "deepspeed --num_gpus 4 train.py --output_dir o --per_device_train_batch_size 2 --gradient_accumulation_steps 8"
+    (tmp_path / "run.sh").write_text(f"{line} --deepspeed_config ds.json\n")
+    for print_steps, config, read in [("args.logging_steps", "config", True), ("10", "completed(config)", False)]:
+        (tmp_path / "train.py").write_text(PATCHED.format(print_steps, config))
+        main(["check", "run.sh", "--format", "json"])
+        found = json.loads(capsys.readouterr().out)
+        assert [(run["resolved"]["global_batch"], run["read"]) for run in found["runs"]] == [(64, read)]
+        assert [each["code"] for each in found["diagnostics"] if each["severity"] == "error"] == []

@@ -182,3 +182,15 @@ def test_fix_keeps_to_the_baseline(project, capsys):
     (top / "cfglint.toml").write_text("")
     main(["fix", "."])
     assert (top / "train.yaml").read_text() == STRING
+
+
+def test_a_file_that_a_config_names_and_the_script_writes(project, capsys):
+    made = "mkdir -p conf\ncat > conf/made.json <<EOF\n{}\nEOF\n"
+    config = "base_model: m\ndatasets: [{path: d, type: alpaca}]\nmicro_batch_size: 1\nnum_epochs: 1\nlearning_rate: 0.1\n"
+    top = project({"axolotl.yaml": config + "deepspeed: conf/made.json\n"})
+    for text, codes, read in [(made, [], False), ("", ["RUN010"], True)]:
+        (top / "run.sh").write_text(text + "accelerate launch --num_processes 2 -m axolotl.cli.train axolotl.yaml\n")
+        main(["check", "run.sh", "--format", "json"])
+        found = json.loads(capsys.readouterr().out)
+        assert [each["code"] for each in found["diagnostics"] if each["code"] == "RUN010"] == codes
+        assert [run["read"] for run in found["runs"]] == [read]

@@ -190,7 +190,7 @@ def with_engines(program: ProgramFacts, context: Context) -> ProgramFacts:
     hidden = next((call for _, call in made if is_unknown_config(call)), None)
     if hidden is None:
         return program
-    unread = () if others else (unread_at("deepspeed.initialize", hidden, "its config is computed"),)
+    unread = () if others else (unread_at(hidden.name, hidden, "its config is computed"),)
     return changed(program, built=others, not_read=program.not_read + unread)
 
 

@@ -46,6 +46,7 @@ ADDS = "deepspeed.add_config_arguments"  # deepspeed 0.19.8 deepspeed/__init__.p
 SIGNATURES = names(
     "fire.Fire typer.run tyro.cli defopt.run simple_parsing.parse draccus.parse pyrallis.parse jsonargparse.CLI jsonargparse.auto_cli"
 )
+PATH_OR_JSON = "dict|str"
 HF_PARSERS = ("HfArgumentParser", "TrlParser", "H4ArgumentParser", "DPOParser")
 UNKNOWN = "\0"  # stands for a word that is unknown
 COMMAND = "\0command"
@@ -482,7 +483,7 @@ def filled(run: Interpreter, parser: ClassParser, name: str, given: Given, named
         values = [made_by(run, value, words, is_open, file, parser.defaults, casts=True) for value in parser.classes]
         note_filled(run, values)
         rest = [unknown()] if plain(named.get("return_remaining_strings", NONE)) else []
-        return values[0] if name == "parse" and len(values) == 1 else Value(Sequence([*values, *rest], "tuple"))
+        return values[0] if name in ("parse", "parse_args") and len(values) == 1 else Value(Sequence([*values, *rest], "tuple"))
     if name in ("parse_yaml_file", "parse_json_file", "parse_dict"):
         source = given[0] if given else next(iter(named.values()), unknown())
         syntax = "json" if "json" in name else "yaml"
@@ -567,6 +568,8 @@ def field_of_words(kind: str, takes: str, words: list[str | None]) -> Value:
     if None in words:
         return unknown(WORD)
     inner = kind.removeprefix("list:")
+    if kind == PATH_OR_JSON and len(words) == 1 and "{" not in (words[0] or ""):
+        inner = "str"
     values = [Value(word) if inner in ("str", "choice") else Value(converted(inner, word or "")) for word in words]
     if inner not in ("str", "int", "float", "bool", "choice") or any(value.data is None for value in values):
         return unknown()

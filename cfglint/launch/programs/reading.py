@@ -92,6 +92,7 @@ TAKEN_BY_UNSLOTH = names(
 )
 OF_TRANSFORMERS = ("TrainingArguments", "Seq2SeqTrainingArguments")  # which unsloth does not replace
 COMPLETIONS = "num_generations"
+HANDED_ON = (ast.Dict, ast.Assign, ast.AnnAssign, ast.Return, ast.IfExp)  # what gives a class to code that may make objects of it
 UNASKED = ("__init__", "__post_init__", "__new__")  # run for each object that is made
 
 NamedCall = tuple[Scope, ast.Call, Definition | External | None]  # with what it calls
@@ -128,9 +129,9 @@ def read_program(path: str, package: str, folders: list[str], read: Callable[[st
     facts.not_read = unread_parsers(facts, made)
     owners = {construction.scope for construction in made if construction.kind}
     facts.is_called = bool(facts.parser) and not called(scopes, entry).isdisjoint(owners)
-    initialized = ((call, scope) for scope, call, found in named if isinstance(found, External) and found.name == ENGINE_CALL)
-    configs = ((call, scope, keyword(call, "config") or keyword(call, "config_params")) for call, scope in initialized)
-    given_to_engines = [(call, scope, config) for call, scope, config in configs if config is not None]
+    if facts.arguments and own_training(facts):  # its engine may be made by a method
+        named = [(scope, call, scope.resolve(call.func)) for scope in with_methods(modules, scopes) or scopes for call in scope.calls()]
+    given_to_engines = [*configs_of_engines(named)]
     facts.config_files = files_of_engines(facts, [value_of(config, scope) for _, scope, config in given_to_engines])
     bare = Context((), False, read=read, folders=tuple(folders))  # Hydra composes its config with known words only
     instantiating = {call for _, call, found in named if isinstance(found, External) and found.name in config_files.INSTANTIATING}
@@ -154,6 +155,13 @@ def read_program(path: str, package: str, folders: list[str], read: Callable[[st
         calls += accelerators(named, lambda call: evaluations.under(any_line).reached(call))
     facts.built, facts.further = tuple(calls[:MOST]), len(calls[MOST:])
     return facts
+
+
+def configs_of_engines(named: list[NamedCall]) -> Iterator[tuple[ast.Call, Scope, ast.expr]]:
+    for scope, call, found in named:
+        config = keyword(call, "config") or keyword(call, "config_params")
+        if isinstance(found, External) and found.name == ENGINE_CALL and config is not None:
+            yield call, scope, config
 
 
 def files_of_engines(facts: ProgramFacts, configs: list[Any]) -> tuple[str, ...]:
@@ -245,7 +253,8 @@ def fill(facts: ProgramFacts, parser: Construction, scopes: list[Scope]) -> None
 def with_methods(modules: Modules, scopes: list[Scope]) -> list[Scope] | None:
     """The scopes together with the methods that they call; None above the limit.
 
-    A method counts if its class is called somewhere and its name is used as an attribute of any object.
+    A method counts if its class is called somewhere, or is the value of a table, a name or a function, which may be called, and if its
+    name is used as an attribute of any object.
     """
     found = list(scopes)
     seen = {scope.node for scope in scopes}
@@ -257,7 +266,9 @@ def with_methods(modules: Modules, scopes: list[Scope]) -> list[Scope] | None:
         named: list[Definition] = []
         for scope in added:
             names.update(node.attr for node in scope.nodes if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load))
-            made = (scope.resolve(call.func) for call in scope.calls())
+            made = [scope.resolve(call.func) for call in scope.calls()]
+            loaded = (node for node in scope.nodes if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load))
+            made += [scope.resolve(node) for node in loaded if isinstance(scope.module.parent(node), HANDED_ON)]
             for cls in (cls for cls in made if isinstance(cls, Definition) and isinstance(cls.node, ast.ClassDef)):
                 if cls.node not in classes:
                     classes[cls.node] = methods_of(cls, modules)
