@@ -13,7 +13,7 @@ from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.swift import FRAMEWORK, LIBRARY
 from cfglint.frameworks.swift.arguments import SwiftArguments
 from cfglint.frameworks.swift.fields import HISTORY, arguments_of, config_files, libraries
-from cfglint.frameworks.swift.parsed_command import CommandConfig, command_of
+from cfglint.frameworks.swift.parsed_command import RLHF, RLHF_TYPE, CommandConfig, command_of
 from cfglint.source.annotations import Collection, Operand, Sequence
 from cfglint.source.document import Document
 
@@ -44,6 +44,8 @@ class SwiftConfig(CommandConfig, TrainerConfig):
 
     def parsed_arguments(self) -> SwiftArguments:
         refused = {words.name: Unknown(REFUSED) for words in self.refused if words.why == INVALID}
+        if self.command == RLHF and self.facts.launch.line is None and RLHF_TYPE not in self.values:
+            refused[RLHF_TYPE] = Unknown(Reason("argument", f"`--{RLHF_TYPE}`", "the launch line may give it"))
         files = config_files(self.own_version)
         return SwiftArguments({**self.values, **refused}, self.version, self.known, self.own_version, self.world_size, files)
 

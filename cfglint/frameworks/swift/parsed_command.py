@@ -14,10 +14,10 @@ from cfglint.frameworks.huggingface import PACKAGE as TRANSFORMERS
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.swift import COMMANDS
-from cfglint.frameworks.swift.fields import Arguments, exists
+from cfglint.frameworks.swift.fields import HISTORY, Arguments, exists
 from cfglint.launch.argparse_types import spellings
 from cfglint.source.annotations import ConfigMapping, Operand
-from cfglint.source.document import SCALAR, Document, Node
+from cfglint.source.document import MAPPING, SCALAR, Document, Node
 from cfglint.source.shell.command import CommandDocument
 
 DASHED: Version = (4, 46)  # from this release of transformers on, each option is also spelled with dashes
@@ -32,7 +32,8 @@ def command_of(facts: LaunchFacts, document: Document) -> str:
     """The command of a run: `sft`, `pt`, `rlhf`; if no line starts it, it follows from the keys of the file."""
     line = facts.launch.line
     if line is None or line.program is None:
-        return RLHF if document.find((RLHF_TYPE,))[1] is not None else COMMANDS[-1]
+        keys = (key.raw for key, _ in document.root.children) if document.root is not None and document.root.kind == MAPPING else ()
+        return RLHF if any(HISTORY.sections_with(key)[:1] == [RLHF] for key in keys) else COMMANDS[-1]
     words = line.program.string.replace("\\", "/").removesuffix(".py").replace(".", " ").replace("/", " ").split()
     return words[-1] if words and words[-1] in COMMANDS else COMMANDS[-1]
 
