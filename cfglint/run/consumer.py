@@ -41,7 +41,8 @@ def choose_consumer(launch: Launch, line: LaunchLine, command: CommandDocument, 
         return
     parses_files = launcher.kind or (launch.parser is not None and launch.parser.parser in HF_PARSERS)
     if parses_files and any(map(is_unread, line.files)):  # the arguments may be parsed in another way then
-        launch.consumer = LAUNCH
+        launch.consumer = program_kind(launch) or LAUNCH
+        launch.is_main = launch.consumer != LAUNCH
         for file in filter(is_unread, line.files):
             what = f"the config `{readable(file.word.string)}`" if file.word.known else "the config"
             why = "it was not found" if file.word.known else file.word.reasons[0].text

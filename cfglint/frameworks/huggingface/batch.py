@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from cfglint.batch.steps import RATIO_TAKEN, batches_per_rank, rebalanced_batches, training_length, warmup_steps
 from cfglint.findings.remedy import Remedy, set_key
 from cfglint.findings.setting import DEFAULT, Batch, BatchProblem, Layout, Setting, derived
@@ -159,6 +161,8 @@ def step_numbers(config: TrainerConfig) -> dict[str, int | None]:
 
 def steps(config: TrainerConfig) -> Steps:
     args, batch = config.arguments, config.batch
+    if config.counts_samples and config.parsed:
+        return updates(config)
     limit, epochs, has_epochs = args["max_steps"], args["num_train_epochs"], args.known("num_train_epochs")
     if not args.known("max_steps") or not config.parsed or batch.problem is not None or not isinstance(limit, (int, float)):
         return UNKNOWN
@@ -176,6 +180,18 @@ def steps(config: TrainerConfig) -> Steps:
     except (ValueError, OverflowError):
         return Steps(batches)
     return Steps(batches, as_integer(length.updates_per_epoch), length.total_steps, warmup(config, length.total_steps))
+
+
+def updates(config: TrainerConfig) -> Steps:
+    """The updates of a run that counts samples, after each of which the learning rate changes."""
+    args, batch = config.arguments, config.batch
+    samples, epochs, examples = args["total_episodes"], args["num_train_epochs"], config.facts.num_examples
+    if samples is None and examples is not None and isinstance(epochs, (int, float)) and args.known("total_episodes"):
+        samples = int(epochs * examples)
+    sizes = (batch.micro_batch.integer, batch.accumulation.integer, batch.data_parallel.integer, args["num_mini_batches"])
+    known = [size for size in (samples, *sizes) if isinstance(size, int) and size > 0]
+    total = -(-known[0] // prod(known[1:])) if len(known) == 1 + len(sizes) else None
+    return Steps(None, None, total, warmup(config, total))
 
 
 def takes_steps(config: TrainerConfig) -> bool:

@@ -105,6 +105,11 @@ class TrainerConfig(TrainerFiles):
         """Whether samples are packed into blocks, whose number depends on the data; the Trainer itself packs none."""
         return False
 
+    @property
+    def counts_samples(self) -> bool:
+        """Whether a loop of the trainer's own takes updates of several steps until all samples are done, without `max_steps`."""
+        return False
+
     def batches_because(self) -> str:
         """How samples become the batches of one process, if this trainer has a sampler of its own."""
         return self.part("batches_because", "")

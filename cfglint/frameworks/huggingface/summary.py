@@ -69,9 +69,12 @@ def packed(config: TrainerConfig) -> bool:
 def length(config: TrainerConfig, summary: Summary, run: Steps, missing: str) -> None:
     """Add the lines from samples to steps; `missing` are the flags that they depend on."""
     args, facts = config.arguments, config.facts
-    limited = isinstance(args["max_steps"], int) and args["max_steps"] > 0
+    by_samples = config.counts_samples and args["total_episodes"] is not None
+    limited = not config.counts_samples and isinstance(args["max_steps"], int) and args["max_steps"] > 0
     if facts.num_examples is not None or not packed(config):
         summary.derive(LENGTH, "training samples", "num_examples", facts.num_examples, facts.examples_source, needs=EXAMPLES)
+    if by_samples:
+        summary.add(LENGTH, "episodes", of(config, "total_episodes"))
     if limited or not args.known("max_steps"):
         summary.add(LENGTH, "max steps", of(config, "max_steps"))
     if limited:
@@ -83,7 +86,7 @@ def length(config: TrainerConfig, summary: Summary, run: Steps, missing: str) ->
                 epochs = run.total // run.updates
         overrides = "max_steps overrides num_train_epochs" if "num_train_epochs" in args else "max_steps / steps per epoch"
         summary.derive(LENGTH, "epochs", "epochs", epochs, overrides, needs=missing)
-    else:
+    elif not by_samples:
         summary.add(LENGTH, "epochs", of(config, "num_train_epochs"))
     if run.batches is not None and run.batches != run.updates:
         summary.derive(LENGTH, "batches per epoch", "batches_per_epoch", run.batches, batches_because(config))
@@ -99,9 +102,11 @@ def length(config: TrainerConfig, summary: Summary, run: Steps, missing: str) ->
         if isinstance(accumulation, int) and accumulation >= 1 and run.batches % accumulation:
             is_counted = config.version >= arithmetic.REST_COUNTED
             how += ", rounded up (from 4.52.0)" if is_counted else ", rounded down (up to 4.51.3)"
-    summary.derive(LENGTH, "steps per epoch", "steps_per_epoch", run.updates, how, needs=missing)
+    if not config.counts_samples:
+        summary.derive(LENGTH, "steps per epoch", "steps_per_epoch", run.updates, how, needs=missing)
     number = f"{args['num_train_epochs']} " if args.known("num_train_epochs") else ""
     because = "max_steps" if limited else f"{number}epochs x {'steps per epoch' if run.updates is None else run.updates}"
+    because = "updates: episodes / (global batch x num_mini_batches)" if config.counts_samples else because
     summary.derive(LENGTH, "total steps", "total_steps", run.total, because, needs=missing)
     setting = of(config, "warmup_ratio" if config.values.get("warmup_ratio") and not args["warmup_steps"] else "warmup_steps")
     because = str(setting) if setting.origin != DEFAULT else f"{setting.name} is not set"

@@ -11,7 +11,7 @@ from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.releases.history import holds
 from cfglint.frameworks.releases.versions import Version, dotted
 from cfglint.frameworks.trl import FRAMEWORK, KIND, LAUNCHER_FILE, NEWEST, PACKAGE
-from cfglint.frameworks.trl.arguments import TrlArguments
+from cfglint.frameworks.trl.arguments import EPISODES, OLD_NAMES, TrlArguments
 from cfglint.frameworks.trl.fields import REQUIRED, fields, likely_trainers, trainers_of
 from cfglint.frameworks.trl.parser import CASTS, NULL_WORDS_READ, UncastString, cast, complemented
 from cfglint.frameworks.trl.releases import CLASSES, HISTORY
@@ -179,6 +179,12 @@ class TrlConfig(TrainerConfig):
     @property
     def packs(self) -> bool:
         return bool(self.arguments["packing"])
+
+    @property
+    def counts_samples(self) -> bool:
+        """Source: trl 0.13.0 trainer/rloo_trainer.py, ppo_trainer.py (`num_total_batches`)."""
+        own = {"ppo": True, "rloo": self.trl_version < OLD_NAMES[-1][-1]}
+        return self.has_field(EPISODES) and all(own.get(trainer, False) for trainer in self.trainers)
 
     @property
     def own_sampler(self) -> bool:

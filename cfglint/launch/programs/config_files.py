@@ -163,7 +163,7 @@ def values(path: str, text: str, syntax: str = "yaml", omega: bool = False) -> A
 def omegaconf(run: Interpreter, name: str, given: Given) -> Value:
     first = given[0] if given else None
     if name == "load" and first is not None:
-        return loaded(run, "yaml", Value(OpenFile(first)), omega=True)
+        return loaded(run, "yaml", first if isinstance(first.data, OpenFile) else Value(OpenFile(first)), omega=True)
     if name in ("create", "structured"):
         content = plain(first) if first is not None else {}
         return wrapped(content, by_attribute=True) if first is None or not isinstance(content, Unknown) else structured(run, first)

@@ -59,6 +59,7 @@ from cfglint.launch.programs.objects import (
 from cfglint.launch.programs.scopes import dotted
 from cfglint.source.annotations import Any, Callable, Iterable, Iterator, Truth
 from cfglint.source.budget import Budget
+from cfglint.source.dataclass_fields import annotated
 
 NOT_UNDERSTOOD = Reason("program", "what code that is not understood may change")
 PARAMETERS = (".signature.parameters", ".__dataclass_fields__")  # the names under which a program asks what a class accepts
@@ -206,6 +207,8 @@ class Expressions:
             return value or Value(Method(owner, name) if number is None else number)
         if isinstance(data, Instance):
             return self.of_instance(data, owner, name)
+        if isinstance(data, Class) and name == "__annotations__":  # of the class itself, without its bases
+            return Value(Mapping({field: unknown() for field, _ in annotated(data.node)}))
         if isinstance(data, Class):
             return self.of_class(data, name, None) or Value(Method(owner, name))
         if isinstance(data, Mapping) and data.by_attribute and name not in ("get", "items", "keys", "values", "pop", "update", "copy"):

@@ -19,6 +19,7 @@ from cfglint.launch.programs.objects import (
     PIPELINE,
     PLUGIN,
     SCHEDULE,
+    Function,
     LoopObject,
     MadeObject,
     Mapping,
@@ -37,6 +38,7 @@ from cfglint.source.record import Record, changed
 WARMUP = "num_warmup_steps"
 SYNC = "sync_gradients"  # of an `Accelerator`, which `accumulate()` sets
 SEVERAL = "the program takes batches of several data loaders"
+WHOLE_BATCHES = "its data loader hands on single elements of the data set as they are, each of which may be a batch"
 PARTS = "gradients are computed in a further loop within each batch, which may go through parts of it"
 # Conditions of a step that nothing of the number of batches depends on: a loss that is not finite, an overflow.
 RARE = re.compile(r"nan|finite|isinf|skipped|overflow|found_inf|grad_norm")
@@ -198,12 +200,24 @@ def the_loader(loaders: list[LoopObject], one_at_a_time: bool) -> tuple[MadeCall
     if not loaders:
         return None, "the loop goes through something else than a data loader that is known"
     if len(calls) == 1:
-        return next(iter(calls.values())), ""
+        call = next(iter(calls.values()))
+        return (None, WHOLE_BATCHES) if hands_on_elements(call) else (call, "")
     sizes = [call.arguments.get("batch_size") for call in calls.values()]
     equal = all(alike(sizes[0], size) and size is not None and size[1].is_plain for size in sizes) if sizes else False
     if equal and one_at_a_time:
         return next(iter(calls.values())), ""
     return None, SEVERAL if calls else "DeepSpeed makes the data loader"
+
+
+def hands_on_elements(loader: MadeCall) -> bool:
+    """Whether a loader of single elements gives them to the loop as they are: each may be a batch of its own."""
+    _, size = loader.arguments.get("batch_size", (None, None))
+    _, collate = loader.arguments.get("collate_fn", (None, None))
+    function = collate.data.node if collate is not None and isinstance(collate.data, Function) else None
+    if not isinstance(function, ast.Lambda) or (size is not None and size.data not in (1, None)):
+        return False
+    body = function.body.value if isinstance(function.body, ast.Subscript) else function.body
+    return isinstance(body, ast.Name) and [argument.arg for argument in function.args.args] == [body.id]
 
 
 def how_it_steps(evaluation: ProgramEvaluation, steps: list[Event]) -> Stepping:

@@ -13,7 +13,7 @@ import ast
 from cfglint.evaluate import Reason
 from cfglint.launch.argparse_types import converted
 from cfglint.launch.kinds import every_kind, kind_of_class
-from cfglint.launch.program import ARGPARSE, HF_PARSERS, MISSING, Field, ProgramFacts, arguments_of
+from cfglint.launch.program import ARGPARSE, HF_PARSER, HF_PARSERS, MISSING, TRL_PARSER, Field, ProgramFacts, arguments_of
 from cfglint.launch.programs.calls import MadeCall
 from cfglint.launch.programs.classes import PACKAGES, linearized
 from cfglint.launch.programs.line_parsers import LineParser, ParserArgument
@@ -106,11 +106,18 @@ def parser_class(scope: Scope, node: ast.expr) -> tuple[str | None, bool]:
     if isinstance(found, External):
         return framework_parser(found.name), False
     if isinstance(found, Definition) and isinstance(found.node, ast.ClassDef):
-        for each in linearized(scope.modules, found):
+        line = linearized(scope.modules, found)
+        for each in line:
             kind = framework_parser(each.name) if isinstance(each, External) else None
+            if kind == HF_PARSER and any(isinstance(own, Definition) and defines(own.node, AND_CONFIG) for own in line):
+                return TRL_PARSER, True  # a copy of it
             if kind:
                 return kind, True
     return None, False
+
+
+def defines(node: ast.AST, method: str) -> bool:
+    return isinstance(node, ast.ClassDef) and any(isinstance(line, FUNCTIONS) and line.name == method for line in node.body)
 
 
 def framework_parser(name: str) -> str | None:

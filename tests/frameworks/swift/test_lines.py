@@ -447,3 +447,9 @@ def test_names_and_defaults_of_a_release(checked, release, words, found):
 def test_a_model_on_several_gpus_is_told_where_they_are_written(line, options, place, checked):
     [found] = [each for each in checked(line, options=options).diagnostics if each["code"] == "SWF053"]
     assert (found["line"], found["column"], found["key"]) == place
+
+
+def test_a_file_that_no_line_starts_is_of_the_command_that_has_its_keys(tmp_path, capsys):
+    (tmp_path / "grpo.yaml").write_text("model: m\ndataset: [d]\nreward_funcs: [accuracy]\nnum_generations: 8\n")
+    main(["check", str(tmp_path / "grpo.yaml"), "--kind", "swift", "--format", "json"])
+    assert Result(capsys.readouterr().out).found == []

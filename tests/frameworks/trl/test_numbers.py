@@ -94,3 +94,19 @@ def test_defaults_are_those_of_the_trainer(trl):
     assert new.checkpointing is True
     assert not old.checkpointing
     assert trl(HEAD + "fp16: true\n").configs[0].arguments["bf16"] is False
+
+
+@each_case(
+    ("trainer", "release", "length", "expected"),
+    [
+        ("rloo", "0.13.0", "total_episodes: 5000\n", 313),  # 5000 / (2 x 2 x 2 x 2), rounded up
+        ("rloo", "0.13.0", "total_episodes: 5000\nmax_steps: 7\n", 313),
+        ("rloo", "0.13.0", "", 125),
+        ("ppo", "0.13.0", "total_episodes: 5000\nnum_ppo_epochs: 4\n", 313),
+        ("rloo", "0.22.0", "max_steps: 7\n", 7),
+    ],
+)
+def test_trainers_that_count_episodes(trl, trainer, release, length, expected):
+    """Their loops take updates of `num_mini_batches` steps, until all episodes are done, and read neither epochs then nor `max_steps`."""
+    run = trl(HEAD + BATCH.format(2, 2) + "num_mini_batches: 2\n" + length, trainer, 2, 1000, target={"trl": release})
+    assert run.resolved["total_steps"] == expected

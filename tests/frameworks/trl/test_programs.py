@@ -159,3 +159,71 @@ def test_a_class_that_is_no_training_arguments_in_the_release_is_not_said_to_be_
     code = {"t.py": parsed, "requirements.txt": "trl==0.7.4\n"}
     why = checked_project(code, paths=["t.py"])["runs"][0]["not_read"][0]["why"]
     assert why == "TRL 0.7.4 has no `TrainingArguments` of this name"
+
+
+COPY = """import sys, yaml
+from transformers import HfArgumentParser
+
+class TRLParser(HfArgumentParser):
+    def parse_args_and_config(self):
+        self.read_defaults(sys.argv[sys.argv.index("--config") + 1])
+        return self.parse_args_into_dataclasses()
+"""
+PARSED = """from own import TRLParser
+from trl import SFTConfig, SFTTrainer
+[config] = TRLParser(SFTConfig).parse_args_and_config()
+SFTTrainer(model, args=config).train()
+"""
+
+
+def test_a_copy_of_the_parser_opens_the_config(checked_project):
+    files = {
+        "own.py": COPY,
+        "train.py": PARSED,
+        "a.yaml": "output_dir: o\nper_device_train_batch_size: 3\n",
+        "requirements.txt": "trl==0.11.0\n",
+    }
+    for name, micro, read, codes in [("a", 3, True, []), ("b", None, False, ["LCH002"])]:
+        report = checked_project({**files, "run.sh": f"python train.py --config {name}.yaml\n"}, paths=["run.sh"])
+        [run] = report["runs"]
+        assert (run["resolved"]["micro_batch"], run["read"], [each["code"] for each in report["diagnostics"]]) == (micro, read, codes)
+
+
+OWN_PARSE = """import sys
+from transformers import HfArgumentParser
+from trl import SFTConfig, SFTTrainer
+
+class H4ArgumentParser(HfArgumentParser):
+    def parse(self):
+        return self.parse_yaml_and_args(sys.argv[1], sys.argv[2:])
+
+config = H4ArgumentParser((SFTConfig,)).parse()
+SFTTrainer(model, args=config).train()
+"""
+
+
+def test_the_line_counts_before_a_config_that_is_not_found(checked_project):
+    line = "accelerate launch --num_processes 2 train.py made.yaml --per_device_train_batch_size=4"
+    for more, batch in [(" --gradient_accumulation_steps=8", 64), ("", None)]:
+        [run] = checked_project({"train.py": OWN_PARSE, "run.sh": f"{line}{more}\n"}, paths=["run.sh"])["runs"]
+        assert (run["resolved"]["micro_batch"], run["resolved"]["global_batch"], run["read"], run["verdict"]) == (4, batch, False, None)
+
+
+OWN_ADAPTER = """from dataclasses import dataclass
+from transformers import HfArgumentParser
+from trl import SFTConfig, SFTTrainer
+from peft import LoraConfig
+
+@dataclass
+class Own:
+    lora_r: int = 8
+    lora_alpha: int = 16
+
+own, config = HfArgumentParser((Own, SFTConfig)).parse_args_into_dataclasses()
+SFTTrainer(model, args=config, peft_config=LoraConfig(r=own.lora_r, lora_alpha=own.lora_alpha)).train()
+"""
+
+
+def test_lora_arguments_of_the_program_itself(checked_project):
+    line = "python t.py --output_dir o --lora_r 4 --lora_alpha 8\n"
+    assert checked_project({"t.py": OWN_ADAPTER, "run.sh": line}, paths=["run.sh"])["diagnostics"] == []

@@ -242,6 +242,7 @@ CONFIG = "train:\n  rows: 6\n  lr: 1e-4\n"
             "cfg['train']['rows']",
         ),
         ("from omegaconf import OmegaConf\ncfg = OmegaConf.load('conf/a.yaml')", "cfg.train.rows"),
+        ("from omegaconf import OmegaConf\nwith open('conf/a.yaml') as file:\n    cfg = OmegaConf.load(file)", "cfg.train.rows"),
         ("cfg = yaml.safe_load(open(sys.argv[1]))", "cfg['train']['rows']"),
     ],
 )
@@ -366,6 +367,12 @@ own = Own(**vars(parser.parse_args()))
 @pytest.mark.parametrize(("words", "expected"), [("", 3), ("--rows 5", 5), ("--rows 5 --pack true", 10)])
 def test_a_parser_with_an_argument_for_each_field_of_a_dataclass(words, expected):
     assert value(OWN_LOOP, "own.rows * (2 if own.pack else 1)", words.split()) == expected
+
+
+def test_the_arguments_that_a_class_annotates():
+    code = "class Own:\n    rows: int = 3\n"
+    code += "kept = {name: number for name, number in {'rows': 5, 'steps': 7}.items() if name in Own.__annotations__}"
+    assert value(code, "sum(kept.values())") == 5
 
 
 def test_a_required_argument_without_a_line_is_unknown():

@@ -593,3 +593,9 @@ def test_an_engine_without_an_optimizer_trains_nothing_beside_an_accelerator(run
         code + LOOP, path="run.sh", line="accelerate launch --num_processes 4 --mixed_precision bf16 train.py --average average.json"
     )
     assert found["sizes"] == [[8, 1, 32]]
+
+
+@each_case(("collate", "micro"), [("lambda x: x", None), ("lambda rows: rows[0]", None), ("lambda rows: joined(rows)", 1), ("joined", 1)])
+def test_a_loader_that_hands_on_single_elements_may_give_whole_batches(run, collate, micro):
+    found = run(PROGRAM.format("", f"batch_size=1, collate_fn={collate}"))
+    assert found["runs"][0]["resolved"]["micro_batch"] == micro

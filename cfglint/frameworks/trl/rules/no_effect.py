@@ -61,7 +61,8 @@ def reference_sync_option_unused(config: TrlConfig) -> Iterator[Finding]:
 def lora_option_unused(config: TrlConfig) -> Iterator[Finding]:
     args = config.arguments
     given = [name for name in LORA_KEYS if name in args]
-    own = any(name not in args.fields.types for name in config.values)
+    program = config.facts.launch.program
+    own = any(name not in args.fields.types or (program is not None and name in program.fields) for name in (*config.values, *given))
     if len(given) > 1 and "use_peft" not in args and not own:
         message = f"`{given[0]}` has no effect without `use_peft: true`: the complete model is trained"
         yield Finding(of(config, given[0]), message, on_key=True, help=set_key("use_peft", True) | "remove the `lora_` options")
