@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import pairwise
 
 Answer = Callable[[str], Collection[str]]
 STEP = 4  # releases between two that are tried in any case
+
+
+def release_of(line: str) -> str:
+    """The release of a recorded change."""
+    return line.partition(": ")[0]
 
 
 class ReleaseChanges:
@@ -27,10 +33,11 @@ class ReleaseChanges:
         signed = [*(f"+{each}" for each in sorted({*now} - {*was})), *(f"-{each}" for each in sorted({*was} - {*now}))]
         return f"{release}: {'; '.join(signed)}" if signed else ""
 
-    def lines(self, releases: Sequence[str], step: int = STEP) -> list[str]:
-        """A line for each release that changes the answer."""
-        parts = (releases[start : start + step + 1] for start in range(0, len(releases) - 1, step))
-        return [line for part in parts for line in self.halved(part)]
+    def lines(self, releases: Sequence[str], recorded: Iterable[str] = ()) -> list[str]:
+        """A line for each release that changes the answer; what comes and goes between two tried ones is seen where it is recorded."""
+        changes = {releases.index(release_of(line)) for line in recorded}
+        tried = sorted({*range(0, len(releases), STEP), len(releases) - 1, *changes, *(number - 1 for number in changes)})
+        return [line for start, end in pairwise(tried) for line in self.halved(releases[start : end + 1])]
 
     def halved(self, releases: Sequence[str]) -> list[str]:
         """The changes within some releases: none if the answers at both ends are equal."""
@@ -43,7 +50,7 @@ class ReleaseChanges:
         """What is different at the releases of recorded changes."""
         found = []
         for line in recorded:
-            release = line.partition(": ")[0]
+            release = release_of(line)
             before = releases[releases.index(release) - 1]
             came = self.between(before, release)
             if came != line:
