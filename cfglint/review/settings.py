@@ -36,6 +36,7 @@ NOWHERE: Any = object()  # the value of an absent key
 SIZES = ("nproc_per_node", "nnodes", "num_processes", "num_machines", "num_gpus", "num_nodes", "include")
 OF_SLURM = ("nodes", "ntasks", "ntasks-per-node", "gpus-per-node", "gres", "gpus")
 SIZE_VARIABLES = ("CUDA_VISIBLE_DEVICES", "NPROC_PER_NODE", "NNODES")
+YAML_WORDS = ("true", "false", "null")
 LONGEST = 80  # maximum number of characters of a value
 TYPES = {bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "a list", dict: "a mapping", type(None): "null"}
 
@@ -128,8 +129,13 @@ def launch_changes(old: Side, new: Side) -> Iterator[SettingChange]:
         sides.append(texts)
     for name in dict.fromkeys((*sides[1], *sides[0])):
         states = [size_state(side.run.launch, texts.get(name)) for side, texts in zip((old, new), sides, strict=True)]
-        if states[0].text != states[1].text:
+        if word_read(states[0].text) != word_read(states[1].text):
             yield SettingChange(LAUNCH, name, *states)
+
+
+def word_read(word: str) -> str:
+    """A word without its spelling, for YAML reads `True` as it reads `true`."""
+    return word.lower() if word.lower() in YAML_WORDS else word
 
 
 def size_texts(launch: Launch) -> dict[str, Text]:

@@ -494,11 +494,12 @@ def test_a_variable_that_the_script_sets_too_late_is_unknown_before(checkout, re
 
 def test_the_words_for_a_program_of_hydra_that_is_not_modelled_are_an_effect(checkout, reviewed):
     program = "import hydra\n@hydra.main(config_path='conf', config_name='c')\ndef main(cfg):\n    import nemo\nmain()\n"
-    checkout.write(train_sft__py=program, run__sh="python train_sft.py lr=1e-5\n")
+    checkout.write(train_sft__py=program, run__sh="python train_sft.py lr=1e-5 fast=true\n")
     checkout.commit()
-    checkout.write(run__sh="python train_sft.py lr=1e-4 trainer.epochs=1\n")
+    checkout.write(run__sh="python train_sft.py lr=1e-4 fast=True trainer.epochs=1\n")
     text = reviewed()[0]
     assert "lr: 1e-5 -> 1e-4 (run.sh:1)" in text
+    assert "fast" not in text
     assert "no effective change" not in text
 
 
