@@ -137,6 +137,8 @@ def unread(launch: Launch, line: LaunchLine, built: ProgramFacts | None) -> tupl
         reasons += program.not_read if not (fed and framework(fed).takes_overrides) else ()
         if not reasons and built is None and launch.is_main and launch.doubts and not program.arguments:
             reasons = (Reason("program", arguments_of(name), "the code that parses them is not found", program.path),)
+        elif not reasons and built is None and not launch.is_main and not program.parser and launch.consumer in (TRAINER, "trl"):
+            reasons = (Reason("program", arguments_of(name), "the code that parses them is not found", program.path, opens=True),)
         elif not reasons and built is None and launch.consumer in ("", LAUNCH, LAUNCHER):
             from cfglint.launch.programs.parsers import unread_training
 

@@ -61,6 +61,15 @@ def test_one_of_another_machine_as_well(run):
     assert (found["not_read"], rate(found)) == ([], 3e-6)
 
 
+def test_a_file_for_a_parser_that_is_not_in_the_project_is_read_as_it_is_written(run):
+    program = "from alignment import H4ArgumentParser, SFTConfig\nfrom trl import SFTTrainer\n"
+    program += "[args] = H4ArgumentParser((SFTConfig,)).parse()\nSFTTrainer(model, args=args).train()\n"
+    config = "output_dir: o\nper_device_train_batch_size: 4\nevaluation_strategy: epoch\nmax_seq_length: 64\n"
+    found = run({"train.py": program, "sft.yaml": config, "run.sh": "torchrun --nproc_per_node 2 train.py sft.yaml\n"}, "run.sh")
+    assert (found["verdict"], [each["what"] for each in found["not_read"]]) == (None, ["the arguments of `train.py`"])
+    assert (found["resolved"]["micro_batch"], found["resolved"]["global_batch"]) == (4, None)
+
+
 @pytest.mark.parametrize(("name", "others"), [("train.py", {}), ("src/own/train.py", {"other/src/own/train.py": PROGRAM})])
 def test_a_bare_name_or_two_folders_do_not_tell_it(run, name, others):
     found = run({**PACKAGE, **others, "scripts/run.sh": LINE.format(name)}, "scripts/run.sh")

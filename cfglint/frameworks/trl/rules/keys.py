@@ -28,6 +28,7 @@ from cfglint.source.annotations import Iterator, Sequence
 OLD_REFUSAL = Releases((0, 9, 6), (0, 13, 0), "`Some specified config arguments are not used by the TrlParser`")
 REFUSAL = Releases((0, 19, 0), of="`Unknown arguments from config file`")
 REFUSED_BY_DEFAULT = "TrlParser refuses it, unless the script says otherwise; it is ignored then"
+REFUSED_BY_TRL = "TrlParser refuses it; the program's parser, which was not read, may ignore it"
 # Fields of older releases that have another name now, by the class that has it; the value stays.
 RENAMED = {
     "max_seq_length": "max_length",
@@ -174,8 +175,8 @@ def removed_trl_key(config: TrlConfig) -> Iterator[Finding]:
         if refuses(config):
             finding.exception = refusal(key, value, config)
         else:
-            finding.severity, finding.note = WARNING, REFUSED_BY_DEFAULT if config.trl_version in REFUSAL else "it is ignored"
-            finding.note += effect
+            by_default = REFUSED_BY_TRL if config.facts.launch.not_read else REFUSED_BY_DEFAULT
+            finding.severity, finding.note = WARNING, (by_default if config.trl_version in REFUSAL else "it is ignored") + effect
         yield finding
 
 
