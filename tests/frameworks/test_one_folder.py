@@ -49,6 +49,7 @@ NAMED_IN = {
     "launch/program.py": "the names of parsers in a program's source",
     "launch/programs/calls.py": "the packages that a program imports",
     "launch/programs/checks.py": "the names of parsers in a program's source",
+    "launch/programs/parsers.py": "the parser of TRL, of which a program may have a copy",
     "launch/programs/classes.py": "the packages that a program imports",
     "launch/programs/line_parsers.py": "the packages that a program imports",
     "launch/programs/modules.py": "the packages that a program imports",
