@@ -6,8 +6,7 @@ import os
 
 from cfglint.cli.argument_parser import Namespace, Parser
 from cfglint.cli.asked_runs import runs_asked
-from cfglint.cli.console import warn, warn_of
-from cfglint.cli.log import FORMATS, log_among, progress_in, report, report_progress
+from cfglint.cli.console import warn_of
 from cfglint.cli.options import RUN, UsageError, add_pace_options, add_run_options, load_configuration, pace_given, tokens
 from cfglint.cli.output import add_report_options, below_places, name_readers, refuse_several, write
 from cfglint.explanation.summary import RunSummary, table
@@ -15,7 +14,9 @@ from cfglint.report import render_account
 from cfglint.report.json import dumps
 from cfglint.report.summary import as_brief
 from cfglint.run.paths import MissingSectionError, UnknownKindError, is_program
+from cfglint.source.files import EXTENSIONS
 
+FORMATS = ("text", "json", "html")
 OWN_COUNT = "what it takes from a checkpoint is not known; a training loop of its own counts the steps itself"
 
 
@@ -37,10 +38,13 @@ def add_arguments(parser: Parser) -> None:
 def run(arguments: Namespace) -> int:
     """Explain and print; a log among the paths is explained as by `cfglint log`."""
     project = load_configuration(arguments)
-    log, is_one = log_among(arguments)
-    if is_one:
-        warn(f"{log.path} is a log: `cfglint log` is the command for logs")
-        return report(log, arguments, project)
+    if not all(path.endswith(EXTENSIONS) for path in arguments.paths):
+        # What is known of logs is loaded only for a file that may be one.
+        from cfglint.cli.log import explained_instead
+
+        status = explained_instead(arguments, project)
+        if status is not None:
+            return status
     if arguments.resume is not None and not os.path.isdir(arguments.resume):
         raise UsageError(f"--resume {arguments.resume}: not a folder; pass that of a checkpoint, such as out/checkpoint-500")
     try:
@@ -48,8 +52,11 @@ def run(arguments: Namespace) -> int:
     except UnknownKindError as error:
         if isinstance(error, MissingSectionError) or is_program(error.path):
             raise
-        if log.path == error.path and progress_in(log)[0]:
-            return report_progress(arguments, log)
+        from cfglint.cli.log import explained_instead
+
+        status = explained_instead(arguments, project, error.path)
+        if status is not None:
+            return status
         raise UsageError(f"{error}; nor is it a log with a training banner or a failure") from error
     if arguments.resume is not None:
         warn_of(f"--resume: {run.written_at}: {OWN_COUNT}" for run in runs if not any(config.may_resume for config in run.configs))

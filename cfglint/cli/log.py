@@ -108,6 +108,18 @@ def progress_in(log: Log) -> tuple[int, str]:
     return len(events.steps) + bool(events.ended), f"no banner of a training and no failure in it{logged}{ended}"
 
 
+def explained_instead(arguments: Namespace, project: Configuration, unknown: str = "") -> int | None:
+    """The exit status where a log among the paths is explained in place of a run; None if there is none.
+
+    Of a first path that is `unknown`, as the file of a run, the logged steps are enough.
+    """
+    log, is_one = log_among(arguments)
+    if is_one:
+        warn(f"{log.path} is a log: `cfglint log` is the command for logs")
+        return report(log, arguments, project)
+    return report_progress(arguments, log) if log.path == unknown and progress_in(log)[0] else None
+
+
 def log_among(arguments: Namespace) -> tuple[Log, bool]:
     """(the log among the paths, which is taken out of them, else the first path, whether it is a log, as unnamed standard input is)."""
     logs = []
