@@ -43,7 +43,7 @@ def runs(tmp_path, monkeypatch, capsys):
         ("bash sub/none.sh 1\n", "1", "1", []),
         ("bash all.sh\nbash sub/b.sh 2\n", "$1", "1", [("all.sh:2", 2, 1)]),
         ("x=$(bash sub/b.sh 2)\n", "$1", "1", []),
-        ("echo 2 | xargs bash sub/b.sh\n", "1", "1", []),
+        ("echo 2 | xargs bash sub/b.sh\n", "$1", "1", [("all.sh:1", 2, 1)]),
     ],
 )
 def test_a_called_script_has_the_arguments_of_its_caller(runs, caller, gpus, size, found):

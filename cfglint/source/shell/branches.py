@@ -17,7 +17,7 @@ from cfglint.source.shell.placed_text import Text, unknown
 from cfglint.source.shell.reasons import OF_CALL, UNCLEAR, UNDECIDED, by_call, unset
 from cfglint.source.shell.script import part_of
 from cfglint.source.shell.state import State
-from cfglint.source.shell.wrappers import SHELLS, SUBMIT
+from cfglint.source.shell.wrappers import SHELLS, SUBMIT, WRITTEN
 
 Clause = tuple[list[SyntaxNode], list[SyntaxNode]]  # condition or patterns, body
 
@@ -32,8 +32,9 @@ def pipeline(shell: Execution, node: SyntaxNode) -> Truth:
     status: Truth = UNCLEAR
     stdin = shell.stdin
     for index, stage in enumerate(stages):
-        reader = shell.source(stages[index + 1]).partition(" ")[0].strip() if index < len(stages) - 1 else ""
-        if shell.captured is None and reader not in (*SHELLS, SUBMIT):
+        reader = shell.source(stages[index + 1]).split() if index < len(stages) - 1 else []
+        keeps = reader[:1] == ["tee"] and any(word.strip("\"'").endswith(WRITTEN) for word in reader)
+        if shell.captured is None and not keeps and (not reader or reader[0] not in (*SHELLS, SUBMIT, "xargs")):
             with shell.during(stdin=stdin):
                 status = shell.apart(shell.statement, stage)
             stdin = None

@@ -45,6 +45,7 @@ PROGRAMS = ("pipeline", "subshell")
 LOOPS = ("for_statement", "c_style_for_statement", "while_statement")
 CONTINUE, BREAK, RETURN = ("continue", 1), ("break", 1), ("return", 1)  # the ways out of a branch
 NOTHING: Mapping[str, Text] = {}
+OF_FILE = "\0"  # begins the name of the variable that holds what a script writes into another one, so that branches merge it
 CONTINUED = "\\\n"
 # A backslash and a blank at the end of a line or before a comment; without a blank before its mark, the comment is more words.
 BLANK_WORD = re.compile(r"(?:[ \t]|\\\n)*(\\[ \t])(?:[ \t]*(?=\n|\Z)|[ \t]+#|(#[^\n;|&<>()'\"`$\\]*))").match
@@ -235,15 +236,16 @@ class Execution:
         return self.state.copy()
 
     def apart(self, action: Callable[..., Result], *arguments: object, state: State | None = None) -> Result | Unknown:
-        """Run an action in another state: a copy of this one, if none is given."""
-        first = len(self.ways_out)
+        """Run an action in another state, a copy of this one if none is given; the files that it writes stay."""
+        first, inner = len(self.ways_out), state or self.copied()
         try:
-            with self.during(state=state or self.copied()):
+            with self.during(state=inner):
                 return action(*arguments)
         except (Stop, ShellReturn):
             return UNCLEAR
         finally:
             del self.ways_out[first:]
+            self.state.variables.update((name, value) for name, value in inner.variables.items() if name.startswith(OF_FILE))
 
     @contextmanager
     def branch(self, is_conditional: bool = True) -> Iterator[None]:

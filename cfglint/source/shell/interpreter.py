@@ -25,7 +25,17 @@ from cfglint.source.shell.placed_text import Text
 from cfglint.source.shell.script import Script
 from cfglint.source.shell.simple_commands import command, redirected
 from cfglint.source.shell.variables import assignment, declaration, unset
-from cfglint.source.shell.wrappers import called_script, exported_to_job, keeps_environment, passed_on, script_of, submitted, unwrapped
+from cfglint.source.shell.wrappers import (
+    REMOTE,
+    called_script,
+    command_name,
+    exported_to_job,
+    keeps_environment,
+    passed_on,
+    script_of,
+    submitted,
+    unwrapped,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,7 +76,7 @@ class ShellInterpreter(Execution):
         text, called = (job.script, job.called) if job is not None else (script_of(inner, stdin), called_script(inner))
         composed = Script(self.script.path, "", parts=text) if text is not None else None
         start, known, header = len(self.calls), self.state.knows_environment, None
-        exported = {**passed_on(wrappers, {**self.state.environment(), **environment}), **given}
+        exported = {**passed_on([*wrappers, *inner[:1]], {**self.state.environment(), **environment}), **given}
         self.state.knows_environment = known and job is None and keeps_environment(words)
         located, script = ("", composed) if composed is not None or not called else script_at(self, called[0])
         if job is not None and script is not None and self.submits is not None:
@@ -75,6 +85,8 @@ class ShellInterpreter(Execution):
         if composed is not None:
             state = self.copied()
             state.variables, state.exported = dict(exported), set(exported)
+            if command_name(inner[0]) in REMOTE:
+                state.folder = "~"
             self.apart(run_inner, self, composed, node, state=state)
         elif script is None or not call_script(self, located, script, called[1:], exported, node):
             self.state.knows_environment = known

@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from cfglint.source.annotations import Iterator, SyntaxNode, Truth
 from cfglint.source.budget import Exhausted
 from cfglint.source.shell.command import is_to_be_filled_in
-from cfglint.source.shell.execution import DEEPEST_CALL, RETURN, Execution, ShellReturn
+from cfglint.source.shell.execution import DEEPEST_CALL, OF_FILE, RETURN, Execution, ShellReturn
 from cfglint.source.shell.placed_text import Text, joined
 from cfglint.source.shell.reasons import UNCLEAR
 from cfglint.source.shell.script import Script, part_of
@@ -90,8 +90,7 @@ def sourced(shell: Execution, words: list[Text]) -> Truth:
 
 
 def of_file(located: str) -> str:
-    """The variable that holds what a script writes into another one, so that branches merge it as they do all that they change."""
-    return f"\0{located}"
+    return f"{OF_FILE}{located}"
 
 
 def script_at(shell: Execution, path: Text) -> tuple[str, Script | None]:
@@ -122,7 +121,8 @@ def call_script(
     if located in shell.followed or len(shell.followed) > MOST_SCRIPTS:
         return False
     count(shell, script)
-    start, place, line = len(shell.calls), shell.script.path, shell.script.line(second_word(shell.script, node))
+    start, place, at = len(shell.calls), shell.script.path, second_word(shell.script, node)
+    line = shell.script.line(at) if shell.runner is None else shell.runner.line(shell.script.place(at, at + 1))
     parameters = None if shell.placeholder or shell.refused is not None or any(map(is_to_be_filled_in, arguments)) else arguments
     # A process of its own, which gets only the exported variables, the folder and its arguments.
     state = State(shell.state.folder, located, dict(environment), set(environment), positional=parameters)

@@ -16,6 +16,7 @@ from cfglint.source.shell.placed_text import EMPTY, Text, any_number, literal, s
 from cfglint.source.shell.reasons import FOLDER, FROM_INPUT, OF_CALL, OPTION, UNCLEAR, computed, parameter
 from cfglint.source.shell.script import part_of
 from cfglint.source.shell.variables import prefixes, within
+from cfglint.source.shell.wrappers import WRITTEN, with_input
 
 Span = tuple[int, int]
 
@@ -30,7 +31,6 @@ WORD_TYPES = frozenset(
 PLACEHOLDER = re.compile(r"<(?![\s<>&(])[^<>\n|;&]*(?<![\s\d])>").match  # `<path>`, which the grammar takes for redirections
 CHANGING = ("module", "ml", "conda", "mamba", "micromamba", "spack", "workon", "deactivate", "pyenv", "nvm")  # shell functions
 COMMAND_TYPES = WORD_TYPES | {"command_name", "variable_assignment"}
-WRITTEN = (".sh", ".bash", ".slurm", ".sbatch", ".job")  # the ends of the names of scripts
 CHANGES = re.compile(r"\$\{\w+:?[=?]|\(\(").search  # expansions that change the state
 
 
@@ -116,10 +116,18 @@ def start(shell: Execution, words: list[Text], environment: dict[str, Text], nod
         raise Stop  # the command replaces the shell
     if name is None or name in CHANGING:
         shell.state.knows_environment = False
-    if shell.captured is None:
-        shell.note(words, environment, node)
-    else:
+    if shell.captured is not None:
         shell.captured.append(shell.printed(words))
+    elif name == "xargs":
+        commands = with_input(words, shell.stdin)
+        with shell.during(stdin=None):
+            for each in commands:
+                start(shell, each, environment, node)
+    elif name == "tee" and shell.stdin is not None:
+        for word in words[1:]:
+            keep(shell, written_at(shell, word.value), [shell.stdin], words[1].string in ("-a", "--append"))
+    else:
+        shell.note(words, environment, node)
     return UNCLEAR
 
 
@@ -128,17 +136,27 @@ def write_script(shell: Execution, node: SyntaxNode, body: SyntaxNode) -> bool:
     redirections = [inner for child in node.children for inner in (child, *child.children) if inner.type == "file_redirect"]
     outputs = [each for each in redirections if shell.source(each).startswith(">") and targets(each)]
     name = shell.expander().string(*targets(outputs[0])[0]).value if len(outputs) == 1 else None
-    located = shell.located(name) if name is not None and name.endswith(WRITTEN) else None
+    located = written_at(shell, name)
     if located is None:
         return False
     printed: list[Text] = []
     with shell.during(captured=printed):
         shell.statement(body)
-    variable = of_file(located)
-    before = shell.state.variables.get(variable, EMPTY) if shell.source(outputs[0]).startswith(">>") else EMPTY
-    if isinstance(before, Text):
-        shell.state.variables[variable] = Text(part for text in (before, *printed) for part in text.parts)
+    keep(shell, located, printed, shell.source(outputs[0]).startswith(">>"))
     return True
+
+
+def written_at(shell: Execution, name: str | None) -> str | None:
+    """The path of a script that a command writes; None for other files."""
+    return shell.located(name) if name is not None and name.endswith(WRITTEN) else None
+
+
+def keep(shell: Execution, located: str | None, printed: list[Text], appends: bool) -> None:
+    """Keep what is written into a script, which is followed where it is started."""
+    variable = of_file(located or "")
+    before = shell.state.variables.get(variable, EMPTY) if appends else EMPTY
+    if located is not None and isinstance(before, Text):
+        shell.state.variables[variable] = Text(part for text in (before, *printed) for part in text.parts)
 
 
 def targets(node: SyntaxNode) -> list[Span]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from cfglint.source.record import Record
-from cfglint.source.shell.placed_text import Text, after_mark, joined, literal, unknown
+from cfglint.source.shell.placed_text import AnyNumber, Text, TextPart, after_mark, joined, literal, split, unknown
+from cfglint.source.shell.reasons import FROM_INPUT
 from cfglint.source.shell.tables import names
 
 # Options of srun that take a value in a word of their own (srun(1), 22.05).
@@ -36,8 +37,24 @@ DOCKER = names(
     "--device -m --memory --cpus --cpuset-cpus -h --hostname -l --label --mount --pid --restart --cap-add --security-opt --add-host "
     "--platform --pull --log-driver --log-opt --tmpfs --dns --group-add --userns --cgroupns --annotation --cidfile"
 )
+# ssh(1) 9.6, pdsh(1) 2.34, clush(1) 1.9: a shell of another machine runs their words, joined, without the environment of the caller.
+REMOTE = {
+    "ssh": names("-B -b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w"),
+    "pdsh": names("-w -x -g -X -f -t -u -l -R -P -c -n"),
+    "clush": names("-w -x -g -X -f -t -u -l -m -o -O --hostfile"),
+}
+# bsub(1) of LSF 10.1, which hands its words, joined, or its input to a shell with the caller's environment.
+BSUB = names(
+    "-a -app -b -C -c -cwd -D -data -E -Ep -e -env -eo -eptl -ext -F -f -freq -G -g -gpu -i -is -J -Jd -jsdl -k -L -Lp -M -m -mig -n "
+    "-network -o -oo -outdir -P -p -pack -PE -q -R -rcacct -S -s -sla -sp -T -t -U -u -v -W -We -w -wt -wa"
+)
+STRINGS = {**REMOTE, "bsub": BSUB}
+XARGS = names(
+    "-a -d -E -I -L -n -P -s --arg-file --delimiter --max-args --max-chars --max-lines --max-procs --process-slot-var"
+)  # xargs(1) 4.9
 VALUED = {
     "srun": SRUN,
+    "salloc": SRUN,
     "docker": DOCKER,
     "podman": DOCKER,
     "screen": frozenset(("-S", "-dmS", "-L", "-Logfile", "-t", "-c")),
@@ -64,9 +81,9 @@ RUNNERS = ("uv", "poetry", "pipenv", "pixi", "conda", "mamba", "micromamba", "pd
 SIMPLE = ("nohup", "time", "exec", "command", "setsid", "builtin", "unbuffer", "caffeinate")
 PROFILERS = ("nsys", "ncu")
 CONTAINERS = ("apptainer", "singularity", "docker", "podman")
-APART = ("docker", "podman")  # containers without the environment of the caller
-RAY = "ray"  # `ray job submit [options] -- command`
-WRAPPERS = frozenset((*SIMPLE, "env", *RUNNERS, *PROFILERS, RAY, "mpirun", "mpiexec", *VALUED))
+DASHED = {"ray": ["job", "submit"], "kubectl": ["exec"]}  # `ray job submit [options] -- command`
+APART = ("docker", "podman", "kubectl", *REMOTE)  # what they start does not get the environment of the caller
+WRAPPERS = frozenset((*SIMPLE, "env", *RUNNERS, *PROFILERS, *DASHED, "mpirun", "mpiexec", *VALUED))
 SUBMIT = "sbatch"
 WITH_VALUE = "AabCcDdeGiJLMmnNopqtwx"  # letters of sbatch's options that take a value (sbatch(1), 22.05)
 WITHOUT_VALUE = names(
@@ -78,6 +95,7 @@ OPENING = ("new-session", "new", "new-window", "neww", "split-window", "splitw")
 TMUX = frozenset(("-t", "-N", "-s", "-n", "-c", "-e", "-x", "-y", "-F", "-l"))
 SHELLS = ("bash", "sh", "zsh", "dash", "ksh")
 SCRIPTS = (".sh", ".bash", ".zsh", ".ksh")
+WRITTEN = (".sh", ".bash", ".slurm", ".sbatch", ".job")  # the ends of the names of scripts that are followed where another one writes them
 MOST = 12
 
 
@@ -133,9 +151,10 @@ def inside(words: list[Text], environment: dict[str, Text]) -> list[Text] | None
             given = options_of(words[at + 1 : len(words) - len(rest)], ("-e", "--env"))
             environment.update((value.string.partition("=")[0], after_mark(value)) for value in given if "=" in value.string)
         return rest[1:]  # without the image
-    if name == RAY:
+    if name in DASHED:
         marks = [index for index, word in enumerate(words) if word.string == "--"]
-        return words[marks[0] + 1 :] if [word.string for word in words[1:3]] == ["job", "submit"] and marks else None
+        named = [word.string for word in words[1 : marks[0]]] if marks else []
+        return words[marks[0] + 1 :] if all(action in named for action in DASHED[name]) and marks else None
     if name in ("mpirun", "mpiexec"):
         index = 1
         while index < len(words) and words[index].string.startswith("-"):
@@ -178,7 +197,7 @@ def passed_on(wrappers: list[Text], variables: dict[str, Text]) -> dict[str, Tex
 
 def keeps_environment(words: list[Text]) -> bool:
     """Whether what a command starts gets the environment of its caller, and nothing that is not read adds to it."""
-    changing = (*RUNNERS, *APART, RAY, "env", "sudo")
+    changing = (*RUNNERS, *APART, "ray", "env", "sudo")
     login = ("-l", "-lc", "-i", "-ic", "-li", "-lic", "--login", "--rcfile")
     return not any(command_name(word) in changing or word.string in login for word in words[:MOST])
 
@@ -201,9 +220,16 @@ def script_of(words: list[Text], stdin: Text | None = None) -> Text | None:
     name, action = (command_name(words[0]), words[1].string) if len(words) > 2 else ("", "")
     if name == "tmux" and (action in OPENING or (action in ("send-keys", "send") and words[-1].string in ENTER)):
         return joined(after_options(words[2:] if action in OPENING else words[2:-1], TMUX)) or None
-    if stdin is not None and words and command_name(words[0]) in ("qsub", "bsub"):
+    if not words:
+        return None
+    if (name := command_name(words[0])) in STRINGS:
+        rest = words[1:]
+        while rest and rest[0].string.startswith("-"):
+            rest = rest[2 if rest[0].string in STRINGS[name] else 1 :]
+        return joined(rest[1:] if name == "ssh" else rest) or stdin
+    if stdin is not None and name == "qsub":
         return stdin
-    if not words or command_name(words[0]) not in SHELLS:
+    if name not in SHELLS:
         return None
     for index, word in enumerate(words[1:], 1):
         text = word.string
@@ -212,6 +238,42 @@ def script_of(words: list[Text], stdin: Text | None = None) -> Text | None:
         if not text.startswith("--") and "c" in text:
             return words[index + 1] if index + 1 < len(words) else None
     return stdin
+
+
+def with_input(words: list[Text], stdin: Text | None) -> list[list[Text]]:
+    """The commands that `xargs` starts: their further words are those of its input, or each line of it fills a mark (`-I {}`)."""
+    index, mark, most = 1, "", 0
+    while index < len(words) and words[index].string.startswith("-"):
+        option, value = words[index].string, words[index + 1].string if index + 1 < len(words) else ""
+        if option[:2] == "-I":
+            mark = option[2:] or value
+        elif option[:2] == "-i" or option.startswith("--replace"):
+            mark = option.partition("=")[2] or option[2:].removeprefix("replace") or "{}"
+        elif option[:2] in ("-n", "-L") or option.startswith(("--max-args", "--max-lines")):
+            count = option.partition("=")[2] or option[2:].lstrip("-") or value
+            most = int(count) if count.isdigit() and option[:2] == "-n" else -1
+        elif option[:2] in ("-d", "-0", "-a", "-E", "-l") or option.startswith(("--null", "--delim", "--arg")):
+            stdin = None
+        index += 2 if option in XARGS else 1
+    command = words[index:]
+    known = stdin is not None and stdin.known and not any(character in stdin.string for character in "\"'\\")
+    if mark:
+        lines = split(stdin, "\n")[0] if stdin is not None and known else [unknown(FROM_INPUT)]
+        return [[filled(word, mark, line) for word in command] for line in lines]
+    fields = split(stdin)[0] if stdin is not None and known and most >= 0 else [Text([AnyNumber(None, None, (FROM_INPUT,))])]
+    return [[*command, *fields[start : start + most or None]] for start in range(0, len(fields), most if most > 0 else len(fields))]
+
+
+def filled(word: Text, mark: str, line: Text) -> Text:
+    """A word with a line in the place of each mark."""
+    parts: list[TextPart] = []
+    for part in word.parts:
+        at = 0
+        while (found := (part.text or "").find(mark, at)) >= 0:
+            parts += [part.cut(at, found), *line.parts]
+            at = found + len(mark)
+        parts.append(part if at == 0 else part.cut(at, len(part.text or "")))
+    return Text(part for part in parts if part.text != "") if len(parts) > 1 else word
 
 
 class Submission(Record):
