@@ -23,20 +23,18 @@ CONFIG_OF_ENGINE = "the arguments of `deepspeed.initialize`"
 class Launch(Record):
     """The launch of a run, as far as its line and its program were read.
 
-    `command` is the document of the line, whose keys are its arguments; None, as `line`, for a program alone. `parser` are the facts
-    about the program that receives the arguments, `program` the same, or those about a call in it that builds the arguments of its
-    trainer instead, None if its trainer is not modelled; `code` are these facts in any case. `consumer` is the kind whose parser takes
-    the arguments, or the file that they name;
-    `is_main`: it takes the arguments themselves. `doubts` are why the consumer is only likely: no error rests on its arguments alone.
-    `further` is what gives the program arguments that are not known. `not_known` are the arguments whose values are not known. `flags` are
-    those of `accelerate launch`, by the keys of its config file. `passed` are the objects that the program passes to
-    `deepspeed.initialize`, with the names of their classes; None if they are not known. `machine`: the number of GPUs is that of the
-    machine. `program_path` is the file of the program, empty if the project does not contain it; `project` are the files around the
-    script. `sets_rank`: the launcher gives each process its rank, a single one too. `extra_files` are named by the line and of an unknown
-    kind. `entry` are the known properties for reports. `not_read` is what of the program and its arguments was not read: while there is
-    any, whether the run starts is not known. `loop` is the training loop of a program that trains with an engine of DeepSpeed. `spreads`
-    is the `device_map` by which its one process has the model on all GPUs. `lacks_line`: a program takes arguments, and
-    the line that gives them is not known.
+    `command` is the document of the line, whose keys are its arguments; None, as `line`, for a program alone. `parser` are the facts about
+    the program that receives the arguments, `program` the same, or those about a call that builds its trainer's arguments, None if that
+    trainer is not modelled; `code` are these facts in any case. `consumer` is the kind whose parser takes the arguments, or the file that
+    they name; `is_main`: it takes the arguments themselves. `doubts` are why the consumer is only likely: no error rests on its arguments
+    alone. `further` is what gives the program arguments that are not known. `not_known` are those without a known value. `flags` are those
+    of `accelerate launch`, by the keys of its config file. `passed` are the objects that the program passes to `deepspeed.initialize`, with
+    the names of their classes; None if they are not known. `machine`: the number of GPUs is that of the machine. `program_path` is the file
+    of the program, empty if the project has none; `project` are the files around the script. `sets_rank`: the launcher gives each process
+    its rank, a single one too. `extra_files` are named by the line and of an unknown kind. `entry` are the known properties for reports.
+    `not_read` is what was not read of the program and its arguments, so that the start is not known. `loop` is the training loop of a
+    program that trains with an engine of DeepSpeed. `spreads` is the `device_map` by which its one process has the model on all GPUs.
+    `lacks_line`: the line of a program that takes arguments is not known.
     """
 
     command: CommandDocument | None = None

@@ -44,7 +44,7 @@ from cfglint.launch.programs.objects import (
     plain,
 )
 from cfglint.launch.programs.own_loops import own_loop
-from cfglint.launch.programs.parsers import constructions, unread_at, unread_call
+from cfglint.launch.programs.parsers import beyond_limit, constructions, unread_at, unread_call
 from cfglint.launch.programs.reading import SPREADING, Constructor, computed_constructor, imports_unsloth
 from cfglint.launch.programs.runs_of_program import Evaluated, evaluation_of, scope_around
 from cfglint.launch.programs.scopes import COMPUTED, AcceleratorCall, EngineConfig, is_caught, literal
@@ -252,6 +252,8 @@ def add_filled(facts: ProgramFacts, evaluated: Evaluated) -> None:
     facts.late = {name for each, _ in filled for name in each.in_training if name in facts.assigned}
     facts.changed = tuple(sorted(unread_stores | (set() if unread else changed_fields)))
     facts.not_read += unread
+    if not evaluated.complete:
+        facts.not_read += (beyond_limit(facts),)
 
 
 def parsed_arguments(program: ProgramFacts, reread: Reread, context: Context) -> BuiltArguments | None:

@@ -283,8 +283,7 @@ def builders(module: ProgramModule) -> Iterator[ast.Call]:
 
 def unread_call(name: str, made: MadeCall, program: ProgramFacts, complete: bool) -> tuple[Reason, ...]:
     if not complete:
-        what = f"the code of `{program.path.rpartition('/')[2]}`"
-        return (Reason("program", what, "its evaluation stopped at the limit of steps", program.path, opens=True),)
+        return (beyond_limit(program),)
     if not made.every:
         words = [keyword.value for keyword in made.node.keywords if keyword.arg is None] + [
             node.value for node in made.node.args if isinstance(node, ast.Starred)
@@ -294,6 +293,11 @@ def unread_call(name: str, made: MadeCall, program: ProgramFacts, complete: bool
     if any(isinstance(result, Built) and result.is_open for result in made.used):
         return (unread_at(name, made, "the program passes them to code that may change them"),)
     return ()
+
+
+def beyond_limit(program: ProgramFacts) -> Reason:
+    what = f"the code of `{program.path.rpartition('/')[2]}`"
+    return Reason("program", what, "its evaluation stopped at the limit of steps", program.path, opens=True)
 
 
 def unread_at(name: str, made: MadeCall, why: str) -> Reason:
