@@ -375,3 +375,11 @@ def test_what_a_caller_may_add_is_no_value_of_the_flag_before_it(asked):
         {"train.py": f"{TRAINER}[args] = {parsed}\nTrainer(args=args).train()\n"}, f'{LINE[:-1]} --output_dir out --bf16 "$@"\n'
     )
     assert labels(found)["precision"] == "bf16"
+
+
+def test_a_program_beyond_the_limit_of_steps_has_what_its_line_says(asked, monkeypatch):
+    monkeypatch.setattr("cfglint.launch.programs.runs_of_program.STEPS", 5)
+    parsed = "(args,) = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()\nTrainer(model, args).train()\n"
+    found, _ = asked({"train.py": TRAINER + "x = 1\n" * 9 + parsed}, LINE.replace("\n", " --output_dir o\n"))
+    assert (found["verdict"], found["not_read"][0]["why"]) == (None, "its evaluation stopped at the limit of steps")
+    assert (found["resolved"]["micro_batch"], found["resolved"]["accumulation"]) == (2, None)
