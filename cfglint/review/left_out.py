@@ -12,6 +12,7 @@ from cfglint.review.branch import Branch, text_of
 from cfglint.review.effects import is_of_training
 from cfglint.review.literals import changed_values, first_values, unmodelled_class
 from cfglint.review.releases import ReleaseChange
+from cfglint.review.script_lines import ENDINGS, other_lines
 from cfglint.run.paths import is_program, is_script
 from cfglint.source.annotations import Collection, Iterator, Sequence
 from cfglint.source.file_source import FileSource
@@ -104,9 +105,13 @@ def left_out(branch: Branch, releases: Sequence[ReleaseChange], own_files: Colle
 
 def with_values(name: str, reason: str, branch: Branch) -> str:
     """The reason why a file that a run may depend on is not compared, with the values in it that changed and that no comparison lists."""
-    if reason in (ABSENT, NO_LAUNCH, UNRECOGNIZED, OF_DATA) or name in branch.gone or name in branch.unsupported:
+    if reason in (ABSENT, UNRECOGNIZED, OF_DATA) or name in branch.gone or name in branch.unsupported:
         return reason
     before, after = text_of(branch.old, branch.old_name(name)), text_of(branch.new, name)
+    if reason == NO_LAUNCH:
+        lines = other_lines(before, after, ((), ())) if before and name.endswith(ENDINGS) else ()
+        told = [line for line in lines if is_of_training(line.split("`")[1].lower())]
+        return f"{reason}; {', '.join(first_values(told))}" if told else reason
     unmodelled = unmodelled_class(name, after) if reason == UNUSED else ""
     only = is_of_training if reason == UNUSED and not unmodelled else None
     reason = f"{unmodelled} is not modelled" if unmodelled else reason

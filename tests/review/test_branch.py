@@ -371,6 +371,15 @@ def test_of_a_program_only_its_arguments_are_compared(checkout, reviewed):
     assert [(each["run"], each["no_effect"]) for each in report["changes"]] == [("run.sh:1", False)]
 
 
+def test_of_a_script_without_a_known_launch_the_values_of_training_are_named(checkout, reviewed):
+    line = "python tool.py --lr $LEARNING_RATE --batch $BATCH_SIZE --name $NAME\n"
+    checkout.write(run__sh=f"LEARNING_RATE=1e-6\nBATCH_SIZE=8\nNAME=a\n{line}")
+    checkout.commit()
+    checkout.write(run__sh=f"LEARNING_RATE=5e-6\nBATCH_SIZE=8\nNAME=b\n{line}")
+    text = "not compared: run.sh (no launch line in it is recognised; `LEARNING_RATE` 1e-6 -> 5e-6)\n"
+    assert reviewed()[0] == f"no run compared\n\n{text}"
+
+
 def test_the_order_of_arguments_is_no_change(checkout, reviewed):
     checkout.write(run__sh=LINE, train__py=PARSING)
     checkout.commit()
