@@ -10,7 +10,7 @@ from cfglint.explanation.log_analysis import ExplainedLog
 from cfglint.explanation.summary import RunSummary, outcome_with_context, table
 from cfglint.findings.diagnostic import Diagnostic, Outcome
 from cfglint.report import changes, fixes, html, json, plans, render, render_account, render_changes, render_log
-from cfglint.report.summary import banner_entry, failure_entry
+from cfglint.report.log import banner_entry, failure_entry
 from cfglint.review.compare import Comparison
 from cfglint.review.left_out import NotCompared
 from cfglint.rewrite.apply_fixes import AppliedFixes, Skipped, writes_of

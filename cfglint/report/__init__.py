@@ -46,17 +46,17 @@ def render_account(form: str, account: RunSummary, width: int | None = None) -> 
 
 def render_log(form: str, path: str, found: ExplainedLog, width: int | None = None) -> str:
     """The analysis of a training log, in a format: `text`, `json` or `html`."""
-    from cfglint.report import summary
+    from cfglint.report import log
 
     if form == "json":
         from cfglint.report.json import dumps
 
-        return dumps({"banners": [*map(summary.banner_entry, found.banners)], "failures": [*map(summary.failure_entry, found.failures)]})
+        return dumps({"banners": [*map(log.banner_entry, found.banners)], "failures": [*map(log.failure_entry, found.failures)]})
     if form == "html":
         from cfglint.report import html
 
         return html.log(path, found)
-    return summary.log_as_text(path, found, width)
+    return log.as_text(path, found, width)
 
 
 def render_changes(

@@ -16,8 +16,9 @@ from cfglint.report.grouping import grouped
 from cfglint.report.html import views
 from cfglint.report.html.page import fragment, page, signs
 from cfglint.report.html.views import Numbers
+from cfglint.report.log import LOG_LABELS
 from cfglint.report.plans import COLUMNS, format_number, row
-from cfglint.report.summary import LOG_LABELS, sentence
+from cfglint.report.summary import sentence
 from cfglint.review.compare import Comparison
 from cfglint.review.left_out import NotCompared, lines_of
 from cfglint.review.release_groups import grouped_by_release
