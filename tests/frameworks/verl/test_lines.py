@@ -248,6 +248,25 @@ def test_a_check_without_a_message_is_not_certain_in_a_copy(checked):
 
 
 @each_case(
+    ("code", "found"),
+    [
+        ("assert config.data.train_batch_size >= config.actor_rollout_ref.actor.ppo_mini_batch_size\n", ["VRL017"]),
+        ("# assert config.data.train_batch_size >= config.actor_rollout_ref.actor.ppo_mini_batch_size\nassert gpus > 0\n", []),
+    ],
+)
+def test_a_check_without_a_message_that_a_copy_has_left_out(checked, code, found):
+    files = {**own_copy(OWN), "verl/trainer/ppo/ray_trainer.py": code}
+    assert [each for each, _ in checked(f"{OWN_LINE} data.train_batch_size=16", "", files=files).found] == found
+
+
+def test_a_null_that_a_copy_asks_for(checked):
+    line = f"{OWN_LINE} actor_rollout_ref.actor.ppo_mini_batch_size=null"
+    for code, found in [("", ["VRL010"]), ("if actor.ppo_mini_batch_size is not None:\n    normalize()\n", [])]:
+        files = {**own_copy(OWN), "verl/workers/fsdp_workers.py": code}
+        assert [each for each, _ in checked(line, "", files=files).found] == found
+
+
+@each_case(
     ("code", "found", "verdict"),
     [('ESTIMATORS = ["mine"]\n', [], "accept"), ("", [("VRL011", "warning")], None)],
 )
