@@ -174,3 +174,45 @@ def test_a_file_that_the_program_completes(tmp_path, monkeypatch, capsys):
         found = json.loads(capsys.readouterr().out)
         assert [(run["resolved"]["global_batch"], run["read"]) for run in found["runs"]] == [(64, read)]
         assert [each["code"] for each in found["diagnostics"] if each["severity"] == "error"] == []
+
+
+TURNS = """
+import argparse, deepspeed
+from dataclasses import dataclass
+import yaml
+
+@dataclass
+class Settings:
+    rows: int = 4
+    every: int = 2
+
+    @classmethod
+    def read(cls, path):
+        with open(path) as file:
+            values = yaml.safe_load(file)
+        return cls(**{name: value for name, value in values.get("training", {}).items() if name in cls.__dataclass_fields__})
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--config")
+settings = Settings.read(parser.parse_args().config)
+config = {"train_micro_batch_size_per_gpu": settings.rows, "gradient_accumulation_steps": 1}
+engine, *_ = deepspeed.initialize(model=load(), optimizer=load(), config=config)
+for turn, batch in enumerate(load()):
+    engine.backward(engine(batch))
+    if (turn + 1) % settings.every == 0:
+        engine.step()
+"""
+
+
+def test_a_loop_that_steps_at_every_so_many_batches(tmp_path, monkeypatch, capsys):
+    """DeepSpeed does not know of it, and computes its batch without; the settings are those fields of a file that the class has."""
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.yaml").write_text("training: {rows: 3, every: 8, other: 1}\n")
+    (tmp_path / "train.py").write_text(TURNS)
+    (tmp_path / "run.sh").write_text("deepspeed --num_gpus 2 train.py --config a.yaml\n")
+    main(["check", "run.sh", "--format", "json"])
+    resolved = json.loads(capsys.readouterr().out)["runs"][0]["resolved"]
+    assert (resolved["global_batch"], resolved["consumed_batch"]) == (6, 48)
+    main(["explain", "run.sh"])
+    assert "data parallel), but 48" in capsys.readouterr().out

@@ -62,6 +62,9 @@ def resolve(config: DeepSpeedConfig) -> Batch:
     micro, samples = taken_by_program(config, settings, divisor)
     parallel = derived("data_parallel", integral(divisor), because)
     samples = samples or consumed(layout, settings, divisor)
+    numbers = config.loop.numbers if config.loop is not None else None
+    turns = numbers.values.get("turns", 1) if numbers is not None else 1  # the calls of `step()`, which DeepSpeed counts
+    samples = samples * turns if samples is not None and isinstance(turns, int) else None
     return Batch(layout, micro, settings[ACCUMULATION], parallel, settings[TRAIN], samples, problem, replica)
 
 
@@ -105,7 +108,7 @@ def taken_by_program(config: DeepSpeedConfig, settings: dict[str, Setting], divi
 
     written, size = setting(loop.loader, "batch_size", config.facts.launch), loop.loader.values.get("batch_size")
     micro = written if written is not None and written.value != micro.value else micro
-    if loop.accumulates is not False or (loop.numbers is not None and "turns" in loop.numbers.values):
+    if loop.accumulates is not False:
         return micro, None
     is_known = type(size) is int and isinstance(accumulation, int) and isinstance(divisor, int)
     return micro, size * accumulation * divisor if is_known else None

@@ -16,7 +16,7 @@ from cfglint.source.document import MAPPING, SCALAR, SEQUENCE, Node, Problem, Wr
 from cfglint.source.python.call import CallDocument
 from cfglint.source.python.literals import Offsets, node_of
 
-NO_REASON = Reason("program", "what the program computes")
+NO_REASON = Reason("program", "a value that was not followed")
 BEFORE_OPTIMIZER = 2  # parameters of `deepspeed.initialize` before the optimizer
 MOST_SOURCES = 4  # numbers that a value is computed from, of which `fix` tries to edit each
 

@@ -62,6 +62,7 @@ from cfglint.source.budget import Budget
 from cfglint.source.dataclass_fields import annotated
 
 NOT_UNDERSTOOD = Reason("program", "what code that is not understood may change")
+ANNOTATED = ("__annotations__", FIELDS := "__dataclass_fields__")  # of the class itself, and with its bases
 PARAMETERS = (".signature.parameters", ".__dataclass_fields__")  # the names under which a program asks what a class accepts
 MANY_DIGITS = re.compile(r"\d{4}")
 ORDERED: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
@@ -207,8 +208,10 @@ class Expressions:
             return value or Value(Method(owner, name) if number is None else number)
         if isinstance(data, Instance):
             return self.of_instance(data, owner, name)
-        if isinstance(data, Class) and name == "__annotations__":  # of the class itself, without its bases
-            return Value(Mapping({field: unknown() for field, _ in annotated(data.node)}))
+        if isinstance(data, Class) and name in ANNOTATED:
+            classes = [cls for cls in (data.line if name == FIELDS else [data]) if isinstance(cls, Class)]
+            fields = {field: unknown() for cls in classes for field, _ in annotated(cls.node)}
+            return Value(Mapping(fields)) if name != FIELDS or len(classes) == len(data.line) else unknown()
         if isinstance(data, Class):
             return self.of_class(data, name, None) or Value(Method(owner, name))
         if isinstance(data, Mapping) and data.by_attribute and name not in ("get", "items", "keys", "values", "pop", "update", "copy"):

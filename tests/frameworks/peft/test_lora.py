@@ -129,11 +129,11 @@ def test_an_adapter_on_a_quantised_model():
 @each_case(("field", "other"), [("layers_to_transform", {"layers_pattern": "layers"}), ("loftq_config", {"init_lora_weights": "loftq"})])
 def test_a_field_of_an_unknown_value_is_not_missing(field, other):
     facts = LaunchFacts(target={"peft": "0.19.1"})
-    values = [other, {**other, field: Unknown(Reason("program", "what the program computes"))}]
+    values = [other, {**other, field: Unknown(Reason("program", "a value that was not followed"))}]
     refusals = [outcome(Place(each, "", "", "train.py", (5, 0)), facts).refused for each in values]
     assert [refusal is not None for refusal in refusals] == [True, False]
 
 
 def test_a_field_that_no_release_has_is_refused_whatever_its_value():
-    values = {"ranks": Unknown(Reason("program", "what the program computes"))}
+    values = {"ranks": Unknown(Reason("program", "a value that was not followed"))}
     assert outcome(Place(values, "", "", "train.py", (5, 0)), LaunchFacts(target={"peft": "0.19.1"})).refused.key == "ranks"
