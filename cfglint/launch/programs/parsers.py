@@ -26,6 +26,11 @@ from cfglint.source.record import Record
 OTHER_PARSERS = frozenset(
     ("fire", "typer", "click", "absl", "hydra", "simple_parsing", "jsonargparse", "tyro", "docopt", "plac", "omegaconf", "dargparser")
 )
+# Of packages that do more: the functions that compose or parse what a program is configured with.
+PARSING = {
+    "hydra": ("main", "compose", "initialize", "initialize_config_dir", "initialize_config_module"),
+    "omegaconf": ("OmegaConf.from_cli",),
+}
 INTO_CLASSES = "parse_args_into_dataclasses"
 AND_CONFIG = "parse_args_and_config"
 FROM_FILE = ("parse_yaml_file", "parse_json_file", "parse_dict")
@@ -127,7 +132,7 @@ def framework_parser(name: str) -> str | None:
         return name.rpartition(".")[2]
     if name in ("argparse.ArgumentParser", "argparse"):
         return "argparse" if last else None
-    return "" if package in OTHER_PARSERS and last else None
+    return "" if package in OTHER_PARSERS and last and last in PARSING.get(package, (last,)) else None
 
 
 def is_strict(construction: Construction) -> tuple[bool, bool, bool]:
