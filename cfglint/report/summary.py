@@ -233,8 +233,8 @@ def batch(account: RunSummary, items: dict[str, Item]) -> str:
     factors = [term for term in terms if term is not None]
     is_product = len(factors) == len(terms) and factors[0] * factors[1] * factors[2] == numbers["global_batch"]
     text += f" = {' x '.join(map(spelled, terms))} (micro batch x accumulation x data parallel)" if is_product else ""
-    samples = items.get("samples per step")
-    text += f", but {samples.setting.value:,} samples per step" if samples is not None else ""
+    consumed = numbers["consumed_batch"]
+    text += f", but {consumed:,} samples per step" if consumed is not None and consumed != numbers["global_batch"] else ""
     return f"{text}, {numbers['tokens_per_step']:,} tokens per step" if numbers["tokens_per_step"] is not None else text
 
 
