@@ -119,6 +119,8 @@ def test_requirements(text, expected):
         ("gpu_environment.yml", "  - pip:\n    - transformers>=4.40,<4.41\n", ">=4.40,<4.41"),
         ("environment-test.yml", "  - transformers=4.40.1\n", None),
         ("pyproject.toml", '[project]\ndependencies = ["torch", "transformers==4.40.0"]\n', "4.40.0"),
+        ("pyproject.toml", '[project]\ndependencies = [\n  "transformers==4.40.0", timm\n]\n', "4.40.0"),  # which is no TOML
+        ("pyproject.toml", '[project]\ndependencies = [\n  torch, # "transformers==4.40.0"\n]\n', None),
         ("pyproject.toml", '[project]\noptional-dependencies = {x = ["transformers==4.40.0"]}\n', "4.40.0"),
         (
             "pyproject.toml",

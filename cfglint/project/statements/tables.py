@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from cfglint.project.settings_file import ConfigurationError
 from cfglint.project.settings_file import parse as parse_toml
 from cfglint.project.statements.statement import (
@@ -17,6 +19,9 @@ from cfglint.project.statements.statement import (
 )
 from cfglint.source.annotations import Collection, ConfigTable, Iterator
 
+DEPENDENCIES = re.compile(r"^[ \t]*dependencies[ \t]*=[ \t]*\[(.*?)^[ \t]*\]", re.MULTILINE | re.DOTALL)
+QUOTED = re.compile(r"""(["'])(.*?)\1""")
+
 
 def parsed(text: str, file: str) -> ConfigTable:
     """A file as a table; empty if it cannot be parsed."""
@@ -29,6 +34,8 @@ def parsed(text: str, file: str) -> ConfigTable:
 def of_pyproject(text: str, file: str, packages: Collection[str]) -> Iterator[Stated]:
     """What a pyproject.toml states: dependencies, then extras and groups that are not for tests, documentation or development."""
     table = parsed(text, file)
+    if not table and (unparsed := DEPENDENCIES.search(text)):
+        table = {"project": {"dependencies": quoted(unparsed.group(1))}}  # of a file that is no TOML, as with one name without quotes
     sources = within(table, "tool", "uv", "sources")
     uv = within(table, "tool", "uv")
     for requirements in (uv.get("override-dependencies"), within(table, "project").get("dependencies"), uv.get("constraint-dependencies")):
@@ -45,6 +52,11 @@ def of_pyproject(text: str, file: str, packages: Collection[str]) -> Iterator[St
     for name, group in within(poetry, "group").items():
         if isinstance(group, dict) and not is_side_group(name):
             yield from of_mapping(within(group, "dependencies"), file, packages, optional=True)
+
+
+def quoted(text: str) -> list[str]:
+    """The strings in the text of a list, without those behind a `#`."""
+    return [found[1] for line in text.splitlines() for found in QUOTED.findall(line.partition("#")[0])]
 
 
 def of_block(text: str, file: str, packages: Collection[str]) -> Iterator[Stated]:
