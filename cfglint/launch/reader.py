@@ -30,6 +30,7 @@ from cfglint.source.shell.tables import listed
 from cfglint.source.shell.wrappers import SCRIPTS, command_name, unwrapped
 
 MPI = ("mpirun", "mpiexec")
+PROGRAM = ".py"
 MAKEFILES = ("makefile", "gnumakefile")
 TASKS = (".yaml", ".yml")  # which SkyPilot runs
 LEAST = 3  # characters of the name of a launcher that is looked for anywhere in a script
@@ -98,6 +99,11 @@ class Reader:
 
             wanted = (cell_script for cell_script in scripts(path, text) if self.is_of_interest(cell_script.text))
             return [line for cell_script in wanted for line in self.of_script(path, cell_script, cell_script.text)]
+        if name.endswith(PROGRAM):
+            from cfglint.launch.programs.started_commands import scripts as commands
+
+            started = (each for each in commands(path, text, self.project.read, self.project.exists) if self.is_of_interest(each.text))
+            return [line for each in started for line in self.of_script(path, each, each.text)]
         if len(text) > LONGEST:
             self.evaluations.incomplete[path] = None
             return []

@@ -11,7 +11,7 @@ from cfglint.frameworks.launch_facts import Launched, LaunchFacts
 from cfglint.launch.kinds import ENGINE, LAUNCH, LAUNCHER, TRAINER
 from cfglint.run.checked import CheckedRun
 from cfglint.run.documents import FEW, Recognition, References
-from cfglint.run.paths import BY_HAND, PROGRAMS, LaunchChoiceError, Request, ScanStats, Walk, is_program, is_script, line_of
+from cfglint.run.paths import BY_HAND, LaunchChoiceError, Request, ScanStats, Walk, is_program, is_script, line_of
 from cfglint.source import CfglintError, files
 from cfglint.source.annotations import Callable, Collection, Iterator
 from cfglint.source.document import Document, Part
@@ -297,7 +297,7 @@ class Discovery:
 
         name, only = line_of(path)
         is_named = path in self.request.named
-        started = [*self.launches(path)] if name.endswith(PROGRAMS[1]) else []
+        started = [*self.launches(path)]
         yield from started
         if len(self.request.named) > FEW and only is None and not may_train(content_of(name)):
             self.recognition.count_unrecognized(path, [])

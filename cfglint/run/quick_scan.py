@@ -23,6 +23,16 @@ LARGEST = 5_000_000  # bytes of a program or notebook
 PACKAGES = (b"transformers", b"trl", b"deepspeed", b"unsloth")
 ACCELERATE, ACCELERATOR, BACKWARD = b"accelerate", b"Accelerator(", b".backward("  # a training loop of its own
 CELLS, COMMANDS = b'"cell_type"', (b'"!', b'"%%')  # a notebook whose cells start commands
+# A program that starts commands, and a string that may be one, or the first word of one, that starts a training.
+STARTING = (b"subprocess", b"os.system(", b"os.popen(", b"os.exec")
+STARTED = (
+    *(
+        mark + word
+        for word in (b"torchrun", b"torch.distributed.", b"deepspeed", b"accelerate", b"llamafactory-cli")
+        for mark in (b'"', b"'")
+    ),
+    *(b" torchrun ", b" accelerate launch ", b" deepspeed -", b"-m torch.distributed.", b"-m accelerate."),
+)
 LOADS = ("safe_load(", "yaml.load(", "OmegaConf.load(", "json.load(")
 STARTS = b"__main__"  # what a program has that may train by the modules that it imports
 PARSERS = (b"HfArgumentParser(", b"TrlParser(", b"deepspeed.initialize(")
@@ -126,7 +136,12 @@ def has_marks(content: bytes) -> bool:
         return True
     if CELLS in content and any(each in content for each in COMMANDS) and any(word in content for word in words_of_launchers()):
         return True
-    return any(each in content for each in PACKAGES) and any(mark in content for mark in marks())
+    return starts_commands(content) or (any(each in content for each in PACKAGES) and any(mark in content for mark in marks()))
+
+
+def starts_commands(content: bytes) -> bool:
+    """Whether a program may start a training by a command."""
+    return any(each in content for each in STARTING) and any(each in content for each in STARTED)
 
 
 def calls_marks(path: str, text: str) -> bool:

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from itertools import accumulate
 
 from cfglint.run.paths import PROGRAMS, is_script
-from cfglint.run.quick_scan import content_of, has_marks
+from cfglint.run.quick_scan import content_of, has_marks, starts_commands
 from cfglint.source import files
 from cfglint.source.annotations import Callable, Iterable, Iterator
 from cfglint.source.file_source import FileSource
@@ -83,7 +83,7 @@ class Readers:
             yield from ((path, mark) for mark in composed if may_compose(self.content(path), mark))
         for sought, searched, text in (
             (others, paths, self.content),
-            (programs, [path for path in paths if starts_programs(path)] if programs else (), self.content),
+            (programs, [path for path in paths if starts_programs(path, self.content(path))] if programs else (), self.content),
             (configs, [path for path in paths if chooses_configs(self.content(path))] if configs else (), self.content),
             (modules, [path for path in paths if import_words(path) and not self.is_test(path)] if modules else (), self.imports),
         ):
@@ -220,7 +220,7 @@ def mentions(content: bytes, path: str, mark: str) -> bool:
     if mark.startswith(COMPOSED):
         return may_compose(content, mark)
     words = import_words(path)
-    if (mark.startswith(IMPORT) and not words) or (mark.endswith(".py") and not starts_programs(path)):
+    if (mark.startswith(IMPORT) and not words) or (mark.endswith(".py") and not starts_programs(path, content)):
         return False
     if mark.startswith(HYDRA) and not chooses_configs(content):
         return False
@@ -255,9 +255,9 @@ def chooses_configs(content: bytes) -> bool:
     return any(word in content for word in CHOOSING)
 
 
-def starts_programs(path: str) -> bool:
-    """Whether a file may name a program that it starts or that its run calls: no module does, and no JSON."""
-    return not path.endswith(".py") and not path.lower().endswith(JSON_EXTENSIONS)
+def starts_programs(path: str, content: bytes) -> bool:
+    """Whether a file may name a program that it starts or that its run calls: few modules do, and no JSON."""
+    return starts_commands(content) if path.endswith(".py") else not path.lower().endswith(JSON_EXTENSIONS)
 
 
 def import_words(path: str) -> tuple[bytes, ...]:

@@ -51,6 +51,12 @@ LORA, QUANTIZATION = "LoraConfig", "BitsAndBytesConfig"
 ATTACH, PREPARE, LOAD = "get_peft_model", "prepare_model_for_kbit_training", "from_pretrained"
 OF_MODELS = ("Model", "For")  # in the names of classes that load models
 MOST_OF_KEYWORDS = 2000  # steps for the keywords of a call in a program whose evaluation has stopped
+OF_SHELL = ("os.system", "os.popen", "subprocess.getoutput", "subprocess.getstatusoutput")
+# What starts a command -> the position of the command among its arguments.
+STARTING = {
+    **dict.fromkeys((*OF_SHELL, *(f"subprocess.{name}" for name in ("run", "call", "check_call", "check_output", "Popen"))), 0),
+    **dict.fromkeys(("os.execv", "os.execvp", "os.execve", "os.execvpe"), 1),
+}
 SEVERAL = Reason("branch", "evaluations of the call that differ")
 FIRST = "output_dir"  # the first parameter of the classes of arguments
 # Base classes outside of the program that give their objects no attributes.
@@ -100,6 +106,18 @@ class MadeCall(Record):
         self.results.extend(other.results)
 
 
+class StartedCommand(Record):
+    """A command that the program starts, a list of words, or a string for a shell (`is_shell`); its folder, and the set variables."""
+
+    command: Value
+    node: ast.Call
+    module: ProgramModule
+    is_shell: bool
+    is_conditional: bool
+    folder: Value | None
+    environment: dict[object, object]
+
+
 class ProgramEvaluation(TrainingLoops):
     """The evaluation of a program under a context: the words of its launch line, its environment, its GPUs.
 
@@ -116,6 +134,7 @@ class ProgramEvaluation(TrainingLoops):
         self.others: dict[ast.Call, MadeCall] = {}  # of further objects of training loops
         self.parts: dict[ast.Call, MadeCall] = {}  # of models: they, and the configs of their quantization and adapters
         self.attached: dict[ast.Call, MadeCall] = {}  # of adapters that are put on models
+        self.started: list[StartedCommand] = []  # by `subprocess` and the like
 
     def module_frame(self, module: ProgramModule) -> Frame:
         is_known = not self.shares or module.path in self.frames
@@ -322,6 +341,8 @@ class ProgramEvaluation(TrainingLoops):
         last = name.rpartition(".")[2]
         if is_framework(name) and (kind_of_class(last) or last.endswith("Trainer")):
             return self._framework_object(name, given, named, node, None)
+        if name in STARTING and not self.trial and self.site is not None:
+            self._note_started(name, given, named, *self.site)
         of_peft = name.startswith("peft.")
         if of_peft or name.startswith("transformers."):
             package = name.rpartition(".")[0]
@@ -346,6 +367,14 @@ class ProgramEvaluation(TrainingLoops):
             self.made_accelerators += [value.data] if kind == ACCELERATOR else []
             return value
         return library.external(self, name, given, named)
+
+    def _note_started(self, name: str, given: Given, named: Named, node: ast.Call, frame: Frame) -> None:
+        command = named.get("args") or next(iter(given[STARTING[name] :]), NONE)
+        shell = named.get("shell", NONE).data
+        own, env = self.environment.slots, named.get("env", NONE).data
+        variables = {**own, **(env.slots if isinstance(env, Mapping) else {})}
+        is_shell = shell is True or name in OF_SHELL
+        self.started.append(StartedCommand(command, node, frame.module, is_shell, bool(self.conditions), named.get("cwd"), variables))
 
     def _record_object(self, name: str, kind: str, given: Given, named: Named, node: ast.AST) -> MadeCall | None:
         among = self.engines if kind == ENGINE else self.accelerators if kind == ACCELERATOR else self.others

@@ -74,7 +74,15 @@ NOWHERE = ast.Pass()
 DEEPEST = 30  # calls within calls
 MOST_RECURSIVE = 8  # calls of one function within itself with known arguments, as one that goes through a config does
 SCHEDULES = "SchedulerType"  # an Enum of transformers and diffusers, whose members are strings in lower case
-PATH_PARTS = {"os.pardir": "..", "os.path.pardir": "..", "os.curdir": ".", "os.path.curdir": ".", "os.sep": "/", "os.path.sep": "/"}
+PATH_PARTS = {
+    "sys.executable": "python",
+    "os.pardir": "..",
+    "os.path.pardir": "..",
+    "os.curdir": ".",
+    "os.path.curdir": ".",
+    "os.sep": "/",
+    "os.path.sep": "/",
+}
 STATEMENTS = {
     each: f"_do_{each.__name__.lower()}" for each in ast.stmt.__subclasses__()
 }  # the methods that evaluate those with a body or a target

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import os
 import posixpath
+import shlex
 
 from cfglint.evaluate import Reason, Unknown
 from cfglint.evaluate.operations import any_or_all
@@ -156,6 +157,8 @@ def external(run: Interpreter, name: str, given: Given, named: Named) -> Value:
         return path_of(given)
     if name == "ast.literal_eval" and len(given) == 1 and given[0].known:
         return evaluated_literal(given[0])
+    if name == "shlex.split" and len(given) == 1 and isinstance(given[0].data, str):
+        return split_words(given[0].data)
     if name == "functools.partial" and given and isinstance(given[0].data, (Function, Class, External)):
         return Value(Partial(given[0], [*given[1:]], {**named}))
     if name == "datasets.load_dataset" and "streaming" in named and named["streaming"].data is True:
@@ -172,6 +175,14 @@ def external(run: Interpreter, name: str, given: Given, named: Named) -> Value:
             if isinstance(each.data, LineParser):
                 run.opened(each)
     return value if value is not None else Value(Opaque(name))
+
+
+def split_words(text: str) -> Value:
+    """The words of a string, as a shell has them."""
+    try:
+        return wrapped(shlex.split(text))
+    except ValueError:
+        return unknown()
 
 
 def builtin(run: Interpreter, name: str, given: Given, named: Named) -> Value:
