@@ -129,6 +129,7 @@ class OpenFiles:
         self.problems = []
         if changed is None:
             self.neighbours.listed.clear()
+            self.buffers.read_folders.clear()
         self.runs = [run for run in self.runs if affected is not None and not run.files & affected]
         by_configuration: dict[str | None, list[str]] = {}
         large = {*self.too_large()}

@@ -41,6 +41,7 @@ class FileSource:
 
     def __init__(self, texts: Mapping[str, str | bytes] | None = None) -> None:
         self.texts = texts or {}
+        self.read_folders: dict[str, list[tuple[str, list[str]]]] = {}  # of each root
 
     def is_file(self, path: str) -> bool:
         return path in self.texts or os.path.isfile(path)
@@ -75,7 +76,8 @@ class FileSource:
 
         from cfglint.source.project_files import Project
 
-        return Project(root, self.is_file, self.content, partial(self.leads_out, origin=path, named=named), self.names_in)
+        leads_out = partial(self.leads_out, origin=path, named=named)
+        return Project(root, self.is_file, self.content, leads_out, self.names_in, self.read_folders.setdefault(root, []))
 
     def names_in(self, folder: str) -> list[str]:
         """The names in a folder, without those of passed files; empty if it cannot be read."""

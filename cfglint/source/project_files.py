@@ -43,6 +43,7 @@ class Project:
         read: Callable[[str], str | None],
         leads_out: Callable[[str], bool] | None = None,
         names: Callable[[str], list[str]] | None = None,
+        read_folders: list[tuple[str, list[str]]] | None = None,
     ) -> None:
         self.root = root
         self._is_file = is_file
@@ -50,6 +51,7 @@ class Project:
         top = root or os.curdir
         self._leads_out = leads_out or (lambda path: os.path.relpath(path, top).split(os.sep, 1)[0] == os.pardir)  # by its spelling
         self._names = names
+        self.read_folders = [] if read_folders is None else read_folders  # of all projects with this root that a source gives
         self.outside: dict[str, None] = {}
 
     def is_file(self, path: str) -> bool:
@@ -72,19 +74,24 @@ class Project:
 
     def with_file(self, name: str) -> Iterator[str]:
         """The folders of the project, the upper ones first, relative to which a file exists; up to a limit of folders that are searched."""
-        return (folder for folder in self.folders() if self.is_file(os.path.normpath(os.path.join(folder, name))))
+        first = os.path.normpath(name).partition(os.sep)[0]
+        possible = (folder for folder, names in self.folders() if first in names)
+        return (folder for folder in possible if self.is_file(os.path.normpath(os.path.join(folder, name))))
 
-    def folders(self) -> Iterator[str]:
-        """The folders of the project, the upper ones first, up to a limit."""
-        folders = [self.root or os.curdir]
-        for folder in folders:  # which grows
-            yield folder
-            below = [each for each in self.names(folder) if "." not in each]
-            folders += [os.path.join(folder, each) for each in below[: MOST_FOLDERS - len(folders)]]
+    def folders(self) -> list[tuple[str, list[str]]]:
+        """The folders of the project with their names, the upper ones first, up to a limit; read once for all scripts."""
+        if not self.read_folders:
+            folders = [self.root or os.curdir]
+            for folder in folders:  # which grows
+                names = self.names(folder)
+                self.read_folders.append((folder, names))
+                below = [each for each in names if "." not in each]
+                folders += [os.path.join(folder, each) for each in below[: MOST_FOLDERS - len(folders)]]
+        return self.read_folders
 
     def patch_of(self, package: str) -> str:
         """A patch in the project that changes the code of a package, by the folder of that; empty without one."""
-        paths = (os.path.normpath(f"{folder}/{name}") for folder in self.folders() for name in self.names(folder) if name.endswith(PATCHES))
+        paths = (os.path.normpath(f"{folder}/{name}") for folder, names in self.folders() for name in names if name.endswith(PATCHES))
         starts = (f"\n+++ b/{package}/", f"\n+++ b/src/{package}/")
         return next((path for path in paths if any(start in (self.read(path) or "") for start in starts)), "")
 
