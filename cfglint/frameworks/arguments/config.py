@@ -7,7 +7,7 @@ import functools
 from cfglint.evaluate import Reason
 from cfglint.findings.rule import Finding
 from cfglint.findings.setting import DEFAULT, OVERRIDE, WRITTEN, Setting
-from cfglint.frameworks.arguments.parsing import INVALID, Options, OptionWords, RefusedWords, parse, plain
+from cfglint.frameworks.arguments.parsing import INVALID, Options, OptionWords, RefusedWords, candidates, parse, plain
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.releases.versions import Version
@@ -103,8 +103,9 @@ def left_over(
     releases, `is_own` whether such a release has it.
     """
     name = refused.name
-    if name in config.known:
-        words, takes_none = list(refused.words[:MOST_WORDS]), config.known[name].words == 0
+    option = next(iter(candidates(name, config.known)), "")
+    if option:
+        words, takes_none = list(refused.words[:MOST_WORDS]), option not in config.known or config.known[option].words == 0
         return Finding(
             config.words_setting(refused),
             f"`{name}` takes {'no' if takes_none else 'one'} word, and {' '.join(words)!r} follows",

@@ -92,6 +92,8 @@ def parse(given: Mapping[str, OptionWords], options: Options, shown: Spelled = p
         elif is_negated(names[0], options) and names[0] not in options:
             positive = names[0].removeprefix(NO)
             parsed.values[positive], parsed.options[positive] = False, name
+            if words and not isinstance(words, Unknown):  # it takes none
+                parsed.refused.append(RefusedWords(LEFT, name, tuple(words)))
         else:
             take(parsed, name, names[0], words, options[names[0]], shown)
     return parsed
@@ -101,7 +103,8 @@ def candidates(name: str, options: Options) -> list[str]:
     """The options that a word may mean: the one of its name, else all whose names begin with it."""
     if name in options or is_negated(name, options):
         return [name]
-    return sorted([option for option in options if option.startswith(name)]) if name[:1].isalpha() else []
+    negated = [NO + option for option in options if is_negated(NO + option, options)] if NO.startswith(name[: len(NO)]) else []
+    return sorted([option for option in (*options, *negated) if option.startswith(name)]) if name[:1].isalpha() else []
 
 
 def is_negated(name: str, options: Options) -> bool:

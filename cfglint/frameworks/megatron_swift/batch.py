@@ -8,6 +8,7 @@ from __future__ import annotations
 from cfglint.findings.setting import Batch, Layout, derived
 from cfglint.frameworks.megatron_swift.config import MegatronSwiftConfig
 from cfglint.frameworks.summary import EXAMPLES, LAUNCH, LENGTH, RATE, Summary, launched
+from cfglint.frameworks.swift.batch import GENERATING, SIZE, STEPS
 
 EPOCHS = ("num_train_epochs", "max_epochs")  # the second before 4.0
 
@@ -35,7 +36,20 @@ def batch(config: MegatronSwiftConfig) -> Batch:
 
 
 def numbers(config: MegatronSwiftConfig) -> dict[str, int | None]:
-    return {"total_steps": total_steps(config), "warmup_steps": warmup_steps(config)}
+    return {"total_steps": total_steps(config), "warmup_steps": warmup_steps(config), **generation(config)}
+
+
+def generation(config: MegatronSwiftConfig) -> dict[str, int | None]:
+    """The completions of a generation and the steps that it is for; one step where neither is given."""
+    if config.own("rlhf_type") not in GENERATING or SIZE not in config.known:
+        return {}
+    size, steps, total = (config.integer(name) for name in (SIZE, STEPS, "global_batch_size"))
+    if size is None and SIZE not in config.values and total:
+        steps = steps if STEPS in config.values else 1
+        size = total * steps if steps is not None else None
+    elif STEPS not in config.values and size is not None and total:
+        steps = size // total
+    return {SIZE: size, STEPS: steps}
 
 
 def total_steps(config: MegatronSwiftConfig) -> int | None:

@@ -29,24 +29,32 @@ from cfglint.frameworks.swift import KIND, LIBRARY
 from cfglint.frameworks.swift.arguments import PLUGINS
 from cfglint.frameworks.swift.batch import GRPO, ONE_MICRO_BATCH, SIZE, STEPS, generation
 from cfglint.frameworks.swift.config import SwiftConfig
-from cfglint.frameworks.swift.fields import MODELS, TEMPLATES, config_files
+from cfglint.frameworks.swift.fields import HISTORY, MODELS, TEMPLATES, config_files
 from cfglint.frameworks.swift.parsed_command import CommandConfig
 from cfglint.source.annotations import Any, Callable, Iterable, Iterator, Mapping
 
 MAPPINGS = (
     "columns",
     "dataset_args",
+    "device_groups",
+    "extra_megatron_kwargs",
     "gradient_checkpointing_kwargs",
     "lr_scheduler_kwargs",
     "max_memory",
+    "megatron_extra_kwargs",
     "model_kwargs",
+    "mrl_dims",
     "teacher_deepspeed",
+    "vit_gradient_checkpointing_kwargs",
 )
+UNREPAIRED = ("device_groups", "model_kwargs", "mrl_dims")  # which are not repaired, or whose items are read
 OF_ENGINE, OF_LAUNCH = ("vllm_limit_mm_per_prompt",), (3, 6)  # which the arguments of GRPO's trainer read; from then on others do
 OPENED = ("accelerator_config", "fsdp_config")  # files, unless they are JSON; the latter until ms-swift has its own FSDP files
 NO_MAPPING = re.compile(r"(?!(?:true|false|null|NaN|Infinity)$)[A-Za-z_]+")  # a word that is neither JSON nor the name of a file
+NO_FILE = re.compile(r"[^{./][^./]*")  # neither JSON nor a path
 JSON, CONFLICT, NAME, VALUE = "SWF013", "SWF017", "SWF021", "SWF022"
-OF_CLASS = Releases((3, 5), (4, 2))  # a class of TRL checks the sizes of a generation, and before that the trainer
+LATER: Version = (4, 2)  # from here on the class of ms-swift has its own checks
+OF_CLASS = Releases((3, 5), LATER)  # a class of TRL checks the sizes of a generation, and before that the trainer
 CONFIG_CHECKS: Version = (0, 18, 0)  # from here on the class of TRL has these checks
 CONFIGS = {"simpo": "cpo", "rm": "reward", "sft": "sft", "pt": "sft"}  # what is trained -> the class of its trainer's arguments
 TUNERS = ("lora", "full", "longlora", "adalora", "llamapro", "adapter", "vera", "boft", "fourierft", "reft", "bone")
@@ -164,17 +172,10 @@ def values(config: SwiftConfig) -> Iterator[Refusal]:
             remedy = [f"use one of {files}"] if files else []
             yield Refusal(JSON, [name], message, text, [*remedy, "name a JSON file that exists"])
     of_engine = config.trainer == GRPO and config.own_version < OF_LAUNCH
-    for name in (*MAPPINGS, *OF_ENGINE) if of_engine else MAPPINGS:
-        value = config.values.get(name)
-        if name in config.known and isinstance(value, str) and NO_MAPPING.fullmatch(value):
-            text = "json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)"
-            refusal = Refusal(JSON, [name], f"`{name}` is {value}, which is not JSON", text, ["write a JSON object"])
-            if config.own_version >= (3, 9):  # then what is not JSON is repaired
-                refusal.depends_on = [Reason("release", "the release of json_repair", "before 0.45 it makes an empty text of a word")]
-            yield refusal
+    yield from mappings(config, (*MAPPINGS, *OF_ENGINE) if of_engine else MAPPINGS)
     for name in OPENED[:1] if own_fsdp else OPENED:
         value = config.values.get(name)
-        if name in config.known and isinstance(value, str) and NO_MAPPING.fullmatch(value) and name not in config.files:
+        if name in config.known and isinstance(value, str) and NO_FILE.fullmatch(value) and name not in config.files:
             text = f"FileNotFoundError: [Errno 2] No such file or directory: '{value}'"
             message = f"`{name}` is {value}, which is neither a file nor JSON"
             yield Refusal(JSON, [name], message, text, ["write a JSON object, or name a file that exists"])
@@ -187,18 +188,41 @@ def values(config: SwiftConfig) -> Iterator[Refusal]:
         yield Refusal(CONFLICT, ["streaming", "max_steps"], "`streaming` requires `max_steps`", text, ["set `--max_steps`"], "init")
 
 
-def names(config: SwiftConfig) -> Iterator[Refusal]:
-    """Names that the package does not register; plugins may register others."""
-    if any(config.own(name) for name in PLUGINS if name in config.known) or not config.is_whole:
-        return
+def mappings(config: CommandConfig, names: Iterable[str] = MAPPINGS, kind: str = JSON) -> Iterator[Refusal]:
+    """Arguments that have to be JSON."""
+    for name in names:
+        value = config.values.get(name)
+        if name in config.known and isinstance(value, str) and NO_MAPPING.fullmatch(value):
+            text = "json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)"
+            refusal = Refusal(kind, [name], f"`{name}` is {value}, which is not JSON", text, ["write a JSON object"])
+            if config.own_version >= (3, 9) and name not in UNREPAIRED:  # then what is not JSON is repaired
+                refusal.depends_on = [Reason("release", "the release of json_repair", "before 0.45 it makes an empty text of a word")]
+            yield refusal
+
+
+def has_plugins(config: CommandConfig) -> bool:
+    """Whether plugins may register names that the package has not."""
+    return any(config.own(name) for name in PLUGINS if name in config.known) or not config.is_whole
+
+
+def of_model(config: CommandConfig, kind: str = NAME) -> Iterator[Refusal]:
+    """A type of model and a template that the package does not register."""
     for field, shown, section in (("model_type", "model_type", MODELS), ("template", "template_type", TEMPLATES)):
         value = config.own(field)
-        if isinstance(value, str) and value not in config.registered(section):
-            checked = field == "model_type" or config.own_version >= (4,)  # before, its look-up raises
+        checked = field == "model_type" or config.own_version >= (4,)  # before, its look-up raises
+        known = HISTORY.fields(section, config.own_version) if isinstance(value, str) and (value or not checked) else (value,)
+        if value not in known and not has_plugins(config):
             text = f"ValueError: {shown}: '{value}' not in [" if checked else f"KeyError: '{value}'"
             message = f"`{field}` is {value}, which ms-swift does not register"
             remedy = [remove_key(field, ": it follows from the model")]
-            yield Refusal(NAME, [field], message, text, remedy, "config" if checked else "init")
+            yield Refusal(kind, [field], message, text, remedy, "config" if checked else "init")
+
+
+def names(config: SwiftConfig) -> Iterator[Refusal]:
+    """Names that the package does not register."""
+    if has_plugins(config):
+        return
+    yield from of_model(config)
     key = config.arguments.tuner_key
     value = config.own(key)
     if isinstance(value, str) and value not in (*TUNERS, *config.registered("tuners")):
@@ -253,7 +277,11 @@ def generations(config: SwiftConfig) -> Iterator[Refusal]:
     made = generation(config)
     if config.trainer != GRPO or made is None or not config.is_whole or not config.arguments.known("num_generations", SIZE, STEPS):
         return
-    micro, world = config.batch.micro_batch.integer, config.world_size
+    micro, world, number = config.batch.micro_batch.integer, config.world_size, config.own("num_generations")
+    fewest, remedy = "GRPO requires `num_generations` of at least 2", ["set `--num_generations` to 2 or more"]
+    if isinstance(number, int) and number <= 0 and config.own_version >= LATER:  # which only the sampler notices
+        text = "ValueError: __len__() should return >= 0" if number else "ZeroDivisionError: integer division or modulo by zero"
+        yield Refusal(GENERATIONS, ["num_generations"], fewest, text, remedy, "init")
     unchecked = config.own_version in OF_CLASS and config.library_version < CONFIG_CHECKS  # ms-swift deletes the checks of TRL's trainer
     if unchecked and micro and world and made.size is not None and made.size < made.per_prompt:  # of which the sampler takes no prompt
         yield indivisible(config, "ValueError: range() arg 3 must not be zero", "first-step")
@@ -265,8 +293,7 @@ def generations(config: SwiftConfig) -> Iterator[Refusal]:
     args, samples = config.arguments, config.own(EVALUATION_MICRO)
     evaluates = args.evaluates and args.known("eval_strategy") and args.eval_strategy in ("steps", "epoch")
     if made.per_prompt < FEWEST:
-        remedy = ["set `--num_generations` to 2 or more"]
-        yield Refusal(GENERATIONS, ["num_generations"], "GRPO requires `num_generations` of at least 2", text, remedy, "init")
+        yield Refusal(GENERATIONS, ["num_generations"], fewest, text, remedy, "init")
     elif made.size % made.per_prompt:
         yield indivisible(config, text, "init")
     elif evaluates and isinstance(samples, int) and samples * world % made.per_prompt:
@@ -399,7 +426,8 @@ def parsed(config: CommandConfig, value: Any, strict: Any = True) -> Any:
         return {}
     if not isinstance(value, str):
         return value
-    file = config_files(config.own_version).get(os.path.basename(value).removesuffix(".json"))
+    name, _, suffix = os.path.basename(value).partition(".")
+    file = config_files(config.own_version).get(name) if suffix == "json" else None
     if file is not None:
         return json.loads(json.dumps(file))
     try:

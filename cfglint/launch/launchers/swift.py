@@ -65,10 +65,11 @@ class MegatronLauncher(SwiftLauncher):
     runs_in_ranks = False
 
     def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
-        """Parse `megatron sft`; with `--use_ray`, another program reads the file of the arguments (swift/cli/_megatron/rlhf.py)."""
+        """Parse `megatron sft`; with `--use_ray`, another program of `rlhf` reads the file (swift/cli/_megatron/rlhf.py)."""
         if not super().read(line, words, around):
             return False
-        if any(word.value == RAY for word in line.arguments):
+        following = [after.value for word, after in zip(words, [*words[1:], literal("")], strict=True) if word.value == RAY]
+        if words[0].value == "rlhf" and following and (following[0] or "").lower() != "false":
             line.program, line.files = literal(RAY_PROGRAM), []
         return True
 

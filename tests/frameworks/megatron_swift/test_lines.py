@@ -10,6 +10,7 @@ from cases import each_case
 from cfglint.cli import main
 
 SFT = "megatron sft --model org/model --dataset data.jsonl"
+GRPO = "NPROC_PER_NODE=8 megatron rlhf --rlhf_type grpo --model org/model --dataset data.jsonl --use_vllm true --num_generations 2"
 
 
 @pytest.fixture
@@ -37,6 +38,10 @@ def checked(tmp_path, capsys):
         (f"NPROC_PER_NODE=8 {SFT} --num_train_epochs 3", {"total_steps": 187}),
         (f"NPROC_PER_NODE=8 {SFT} --num_train_epochs 3 --packing true", {"total_steps": None}),
         (f"{SFT}", {"data_parallel": 1, "accumulation": 16}),
+        (GRPO, {"generation_batch_size": 16, "steps_per_generation": 1}),
+        (f"{GRPO} --generation_batch_size 64", {"generation_batch_size": 64, "steps_per_generation": 4}),
+        (f"{GRPO} --steps_per_generation 2", {"generation_batch_size": 32, "steps_per_generation": 2}),
+        (f"{SFT} --use_ray false", {"data_parallel": 1, "generation_batch_size": None}),
     ],
 )
 def test_numbers(line, numbers, checked):
@@ -52,6 +57,14 @@ def test_numbers(line, numbers, checked):
         (f"{SFT} --save megatron_output", "SystemExit: 2 (error: ambiguous option: --save could match"),
         (f"{SFT} --learning_rate 1e-4", "ValueError: remaining_argv: ['--learning_rate', '1e-4']"),
         (f"{SFT} --group_by_length true", "ValueError: group_by_length is not compatible with padding_free."),
+        (f"{SFT} --model_type foo", "ValueError: model_type: 'foo' not in ["),
+        (f"{SFT} --mrl_dims no", "json.decoder.JSONDecodeError: Expecting value"),
+        (f"{SFT} --use_ray null", "SystemExit: 2 (error: argument --use_ray"),
+        (f"{SFT} --pipeline_model_parallel_layout no", "AssertionError: Invalid layer character: n"),
+        (
+            f"NPROC_PER_NODE=8 {SFT} --pipeline_model_parallel_size 2 --pipeline_model_parallel_layout 'Et|(tt|)*1L'",
+            "AssertionError: The length of pipeline_model_parallel_layout",
+        ),
         (f"{SFT} --save_total_limit 1", "ValueError: save_total_limit must be greater than or equal to 2."),
     ],
 )
@@ -65,6 +78,7 @@ def test_refusals(line, exception, checked):
     ("line", "release"),
     [
         (f"NPROC_PER_NODE=8 {SFT} --global_batch_size 64 --context_parallel_size 2", "4.6.0"),
+        (f"NPROC_PER_NODE=8 {SFT} --pipeline_model_parallel_size 2 --pipeline_model_parallel_layout 'Et*3|(t|)*2L,m'", "4.6.0"),
         ("megatron sft --mcore_model folder --dataset data.jsonl --output_dir out", "4.6.0"),
         (f"{SFT} --save megatron_output --max_epochs 1 --save_interval 100 --train_type lora", "3.12.6"),
     ],
