@@ -79,6 +79,7 @@ KINDS = {"bool": "a boolean", "int": "an integer", "float": "a number", "str": "
 BOOLEANS = ("yes", "y", "on", "true", "no", "n", "off", "false")  # of OmegaConf
 INSTANTIATION = "hydra.errors.InstantiationException: Error in call to target"
 DIVISION = "ZeroDivisionError: integer division or modulo by zero"
+DRAWN = ("data.val_batch_size", "data.gen_batch_size")  # batches of data loaders
 EPOCHS, LOADERS, SEED, SAMPLER = "trainer.total_epochs", "data.dataloader_num_workers", "data.seed", "data.sampler.class_path"
 AGENT_WORKERS = f"{ROLLOUT}.agent.num_workers"
 
@@ -301,12 +302,18 @@ def loops(tree: ComposedConfig, sizes: Sizes) -> Iterator[Refusal]:
     elif tree.since(0, 4) and isinstance(workers, (int, float)) and workers < 0:
         said = "num_workers option should be non-negative; use num_workers=0 to disable multiprocessing."
         found[LOADERS] = f"ValueError: {said}", "init"
+    for key in DRAWN if tree.since(0, 4) and not v1 else ():
+        size = tree.value(key)
+        is_size = size is None or isinstance(size, Unknown) or (type(size) is int and size > 0)
+        if not is_size and (size or key == DRAWN[0] or not tree.since(0, 9)):  # from 0.9 on the second is not read if it is 0
+            found[key] = f"ValueError: batch_size should be a positive integer value, but got batch_size={size}", "init"
     is_used = (seed is not None or not tree.since(0, 6, 1)) and tree.is_true("data.shuffle") and tree.value(SAMPLER) is None
     if is_used and type(seed) is not int and not isinstance(seed, Unknown):
         found[SEED] = f"RuntimeError: manual_seed expected a long, but got {name_of_type(seed)}", "init"
     for key, (exception, stage) in found.items():
-        what = "is negative" if exception.startswith("ValueError") else "is not an integer"
-        yield Refusal("VRL010", (key,), f"`{key}` {what}", exception, (f"set `{key}` to an integer from 0 on",), stage)
+        what = "is negative" if key == LOADERS and "negative" in exception else "is not an integer"
+        what, first = ("is not a positive integer", 1) if key in DRAWN else (what, 0)
+        yield Refusal("VRL010", (key,), f"`{key}` {what}", exception, (f"set `{key}` to an integer from {first} on",), stage)
 
 
 def name_of_type(value: object) -> str:

@@ -132,6 +132,10 @@ def test_workers_need_a_model_and_shards():
         ),
         ((0, 8, 0), {}, {"total_epochs": 7.5}, "trainer.total_epochs: TypeError: 'float' object cannot be interpreted as an integer"),
         ((0, 9, 1), {}, {"total_epochs": 7.5, "use_v1": True}, ""),
+        ((0, 6, 1), {"val_batch_size": -5}, {}, "data.val_batch_size: ValueError: batch_size should be a positive integer value"),
+        ((0, 7, 0), {"gen_batch_size": ""}, {}, "data.gen_batch_size: ValueError: batch_size should be a positive integer value"),
+        ((0, 9, 1), {"gen_batch_size": 0, "val_batch_size": None}, {"use_v1": False}, ""),
+        ((0, 9, 1), {"val_batch_size": 0}, {"use_v1": True}, ""),
     ],
 )
 def test_what_data_loaders_and_the_loop_of_epochs_refuse(release, data, trainer, found):
