@@ -44,14 +44,29 @@ VALUES = names(  # options with a value
     "rdzv_conf role tee tp_size vm zero3_init_flag zero3_save_16bit_model zero_stage"
 )
 INTEGERS = names(
-    "fp8_amax_history_len fp8_interval fp8_margin fsdp_min_num_params machine_rank main_process_port max_restarts "
+    "fp8_amax_history_len fp8_interval fp8_margin fsdp_min_num_params gradient_accumulation_steps machine_rank "
+    "main_process_port max_restarts "
     "megatron_lm_context_parallel_size megatron_lm_decoder_last_pipeline_num_layers megatron_lm_expert_model_parallel_size "
     "megatron_lm_expert_tensor_parallel_size megatron_lm_num_micro_batches megatron_lm_pp_degree megatron_lm_recompute_num_layers "
-    "megatron_lm_tp_degree num_cpu_threads_per_process num_machines num_processes parallelism_config_cp_size "
-    "parallelism_config_dp_replicate_size parallelism_config_dp_shard_size parallelism_config_sp_size parallelism_config_tp_size zero_stage"
+    "megatron_lm_tp_degree mpirun_ccl num_cpu_threads_per_process num_machines num_processes parallelism_config_cp_size "
+    "parallelism_config_dp_replicate_size parallelism_config_dp_shard_size parallelism_config_sp_size parallelism_config_tp_size tp_size "
+    "zero_stage"
 )
 NUMBERS = names("gradient_clipping megatron_lm_attention_dropout megatron_lm_gradient_clipping megatron_lm_hidden_dropout monitor_interval")
-CHOICES = {"mixed_precision": ("no", "fp16", "bf16", "fp8"), "fsdp_version": ("1", "2")}
+CHOICES = {  # of all releases
+    "mixed_precision": ("no", "fp16", "bf16", "fp8"),
+    "fsdp_version": ("1", "2"),
+    "dynamo_mode": ("default", "reduce-overhead", "max-autotune"),
+    "dynamo_backend": (
+        *("no", "eager", "aot_eager", "inductor", "nvfuser", "aot_nvfuser", "aot_cudagraphs", "aot_ts_nvfuser", "nvprims_nvfuser"),
+        *("cudagraphs", "ofi", "fx2trt", "onnxrt", "tensorrt", "aot_torchxla_trace_once", "torhchxla_trace_once", "torchxla_trace_once"),
+        *("ipex", "tvm", "hpu_backend", "neuron"),
+    ),
+    "fp8_amax_compute_algo": ("max", "most_recent"),
+    "fp8_backend": ("ao", "te", "msamp"),
+    "fp8_format": ("HYBRID", "E4M3", "E5M2"),
+    "fp8_opt_level": ("O1", "O2"),
+}
 # Options of these families come and go with the releases of accelerate.
 FAMILIES = ("aws_", "deepspeed_", "dynamo_", "fp8_", "fsdp_", "ipex", "megatron_lm_", "mpirun_", "parallelism_config_", "tpu_")
 # The configs in TRL's package, which `trl` accepts by name (trl 1.16.0 trl/accelerate_configs): distributed type by name.
@@ -81,6 +96,12 @@ def refused(key: str, text: str) -> str:
     if kind and converted(kind, text) is None:
         return invalid_value(spellings(name), kind, text)
     return invalid_choice(spellings(name), text, CHOICES[name]) if name in CHOICES and text not in CHOICES[name] else ""
+
+
+def needed(key: str) -> str:
+    """What an option accepts, for a remedy."""
+    name = key.replace("-", "_")
+    return "an integer" if name in INTEGERS else "a number" if name in NUMBERS else f"one of {', '.join(CHOICES[name])}"
 
 
 def refused_config(text: str) -> str:

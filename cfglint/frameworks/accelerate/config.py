@@ -25,7 +25,7 @@ TPU = ("XLA", "TPU")  # the present and the former name
 FALSE_IS_REFUSED = (0, 34)  # from here on `mixed_precision: no` without quotes; before, YAML's false is read as "no" (config_args.py)
 NUMERIC = {
     **dict.fromkeys(("num_processes", "num_machines", "machine_rank", "main_process_port"), int),
-    **dict.fromkeys(("zero_stage", "gradient_accumulation_steps"), int),
+    **dict.fromkeys(("zero_stage", "gradient_accumulation_steps", "fsdp_min_num_params"), int),
     "gradient_clipping": float,
 }  # flags of `accelerate launch` that are not strings (commands/launch.py, launch_command_parser)
 AXES = ("dp_replicate", "dp_shard", "tp", "cp", "sp")
@@ -35,6 +35,7 @@ class AccelerateConfig(Config):
     """An accelerate config as the launcher loads it. `trainer` is the config of the script, where its file is in the run."""
 
     framework = FRAMEWORK
+    makes_plugins = False  # whether the program is known to make the plugins of what the launcher passes on
     batch_keys = {"gpus": "num_processes", "accumulation": "deepspeed_config.gradient_accumulation_steps"}
 
     def __init__(self, documents: list[Document], facts: LaunchFacts, kinds: Sequence[str] = (), trainer: Config | None = None) -> None:

@@ -17,8 +17,12 @@ from cfglint.source.annotations import Any, Operand, Sequence
 from cfglint.source.document import Document, Path
 from cfglint.source.python.call import CallDocument
 from cfglint.source.shell.command import CommandDocument
+from cfglint.source.shell.tables import names
 
 ACCELERATOR = "Accelerator"
+PLUGINS = names(  # keywords that take the place of what the launcher passes on
+    "cpu deepspeed_plugin deepspeed_plugins dynamo_backend dynamo_plugin fsdp_plugin megatron_lm_plugin parallelism_config torch_tp_plugin"
+)
 
 
 class LaunchConfig(Config):
@@ -58,7 +62,9 @@ class LaunchConfig(Config):
             return None
         others = [document for document, kind in pairs if kind == "deepspeed"]
         documents = [document or self.documents[0], *others]
-        return framework("accelerate").config(documents, ["accelerate", *["deepspeed"] * len(others)], self.facts)
+        found: Any = framework("accelerate").config(documents, ["accelerate", *["deepspeed"] * len(others)], self.facts)
+        found.makes_plugins = self.accelerator is not None and PLUGINS.isdisjoint(self.accelerator.values)
+        return found
 
     @cached_property
     def engine(self) -> Config | None:
@@ -68,7 +74,8 @@ class LaunchConfig(Config):
     def nested_configs(self) -> list[Config]:
         """The config of a framework that the arguments feed without a file, next to the file that another one loads."""
         launch = self.facts.launch
-        if launch.consumer == LAUNCH and "accelerate" in self.kinds and self.accelerator is not None:
+        is_launched = "accelerate" in self.kinds or any(flag.key == "distributed_type" for flag in launch.flags)
+        if launch.consumer == LAUNCH and is_launched and self.accelerator is not None and self.launcher is not None:
             return [self.launcher, *self.launcher.nested_configs()]
         kind = fed_by(launch)
         return [framework(kind).config(self.documents, [kind], self.facts)] if kind not in ("", launch.consumer) else []

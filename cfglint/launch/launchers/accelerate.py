@@ -9,14 +9,16 @@ from __future__ import annotations
 from cfglint.batch.nodes import Size
 from cfglint.evaluate import Reason
 from cfglint.findings.releases import Releases
-from cfglint.launch.accelerate_options import ACCUMULATION_VARIABLE, FLAGS, is_option
+from cfglint.launch.accelerate_options import ACCUMULATION_VARIABLE, FLAGS, VALUES, is_option, needed, refused
 from cfglint.launch.launcher import Launcher, integer, not_an_integer, read_options
 from cfglint.launch.line import SIZES, LaunchLine, NamedFile, Option
 from cfglint.launch.machine import Machine, Surroundings, number, visible
 from cfglint.source.annotations import Any
+from cfglint.source.shell.command import is_to_be_filled_in
 from cfglint.source.shell.placed_text import Text
 
 SHORT = {"-m": "module", "-q": "quiet", "-h": "help", "-t": "tee"}
+CLUSTER = "tpu_cluster"  # which starts nothing by itself, and then the type of the file is not read
 TYPES = ("multi_gpu", "tpu", "tpu_cluster", "use_deepspeed", "use_fsdp", "use_megatron_lm")
 SEVERAL = {"MULTI_GPU", "MULTI_NPU", "MULTI_MLU", "MULTI_SDAA", "MULTI_MUSA", "MULTI_XPU", "MULTI_HPU", "MULTI_NEURON"}
 BLOCK = (
@@ -26,7 +28,9 @@ BLOCK = (
 KEYS = {
     **{name: name for name in ("num_processes", "num_machines", "machine_rank", "main_process_port", "mixed_precision", "gpu_ids")},
     **{name: f"deepspeed_config.{name}" for name in BLOCK},
+    **{name: f"fsdp_config.{name}" for name in sorted(VALUES) if name.startswith("fsdp_")},
 }  # keys of the config file -> flags
+ONE_OF = ("cpu", "multi_gpu", "tpu", "use_deepspeed", "use_fsdp", "use_tp")  # of which only one may be passed, the last in some releases
 ENGINE_FLAGS = {"use_deepspeed": "DEEPSPEED", "use_fsdp": "FSDP", "use_megatron_lm": "MEGATRON_LM", "multi_gpu": "MULTI_GPU"}
 ENGINES = {"DEEPSPEED": "use_deepspeed", "FSDP": "use_fsdp", "MEGATRON_LM": "use_megatron_lm"}
 
@@ -60,6 +64,7 @@ def resolve_with(line: LaunchLine, machine: Machine, named: Text | None, file: d
     flags = [name for name in ("use_deepspeed", "use_fsdp", *TYPES) if name in options]
     kind = str((file or {}).get("distributed_type", ""))
     type_of = flags[0] if flags else "multi_gpu" if kind in SEVERAL else ENGINES.get(kind, "")
+    type_of = "" if type_of == CLUSTER else type_of
     if named is not None and file is None and not type_of:
         processes = options.text("num_processes")
         total = None if processes is None else number(processes, None, machine, line, "processes")
@@ -88,7 +93,9 @@ def resolve_with(line: LaunchLine, machine: Machine, named: Text | None, file: d
         return
     line.inner = "deepspeed" if type_of == "use_deepspeed" and count is not None and count > 1 else "torchrun"
     option = options.given.get("deepspeed_config_file")
-    if option is not None and option.value is not None and type_of == "use_deepspeed":
+    if option is not None and option.value is not None and option.value.value == "none":
+        pass  # as if it were not passed
+    elif option is not None and option.value is not None and type_of == "use_deepspeed":
         line.files.append(NamedFile(option.value, "launcher:deepspeed_config_file", "deepspeed"))
     elif option is not None and option.value is not None:
         message = "`--deepspeed_config_file` is ignored, because DeepSpeed is not enabled"
@@ -184,6 +191,19 @@ class AccelerateLauncher(OfAccelerate):
             message = f"`--num_processes` is {total}; `--multi_gpu` requires at least 2"
             remedy = "remove `--multi_gpu`, or pass a larger `--num_processes`"
             line.refuse("LCH008", options.given["num_processes"].word, "--num_processes", message, raised, remedy=remedy)
+        given = [name for name in ONE_OF if name in options]
+        if len(given) > 1:
+            raised = f"ValueError: You can only use one of {', '.join(f'`--{name}`' for name in ONE_OF[:5])}"
+            message = f"`--{given[0]}` and `--{given[1]}` cannot be passed together"
+            line.refuse("LCH031", options.given[given[1]].word, f"--{given[1]}", message, raised, remedy=f"remove `--{given[1]}`")
+        for name, option in options.given.items():
+            text = option.value.value if option.value is not None and name not in self.counts else None
+            if text is None or option.value is None or option.in_file or is_to_be_filled_in(option.value) or text.isupper():
+                continue
+            if raised := refused(name, text):
+                message = f"`--{name}` is {text}, which {self.name} does not accept"
+                remedy = f"set `--{name}` to {needed(name)}"
+                line.refuse("LCH031", option.value, f"--{name}", message, f"SystemExit: 2 (error: {raised})", remedy=remedy)
 
     def variables(self, line: LaunchLine) -> dict[str, str]:  # accelerate 1.15.0 utils/launch.py (prepare_deepspeed_cmd_env)
         values, option = line.values or {}, self.accumulation_option
@@ -199,8 +219,8 @@ class AccelerateLauncher(OfAccelerate):
         for name, option in line.options.given.items():
             if name in KEYS and option.value is not None:
                 found.append((KEYS[name], option, None))
-            elif name in ENGINE_FLAGS:
-                found.append(("distributed_type", option, ENGINE_FLAGS[name]))
+            elif name in ENGINE_FLAGS or (name == CLUSTER and line.options.given.keys().isdisjoint(TYPES[:2] + TYPES[3:])):
+                found.append(("distributed_type", option, ENGINE_FLAGS.get(name, "NO")))
         return found
 
 

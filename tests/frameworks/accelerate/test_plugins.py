@@ -205,3 +205,38 @@ def test_what_is_missing_is_named(checked_project):
 def test_an_address_that_is_filled_later_is_not_judged(checked_project):
     text = f"distributed_type: MULTI_GPU\n{TWO_MACHINES}main_process_ip: ${{MASTER}}\nmain_process_port: ${{PORT}}\n"
     assert not checked_project({"acc.yaml": text}, "accelerate==1.2.1", paths=["acc.yaml"])["diagnostics"]
+
+
+LOOP = """
+import torch
+from accelerate import Accelerator
+
+accelerator = Accelerator(ARGUMENTS)
+model = torch.nn.Linear(8, 8)
+optimizer = torch.optim.AdamW(model.parameters())
+loader = torch.utils.data.DataLoader(torch.zeros(100, 8), batch_size=8)
+model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+for batch in loader:
+    accelerator.backward(model(batch).sum())
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+OFFLOAD = f"{DEEPSPEED}  offload_param_device: gpu\n"
+
+
+@each_case(
+    ("flags", "file", "arguments", "expected"),
+    [
+        ("--use_fsdp --fsdp_sync_module_states foo --num_processes 2", "", "", ("reject", "error")),  # the flags alone
+        ("--config_file a.yaml", OFFLOAD, "", ("reject", "error")),
+        ("--config_file a.yaml", OFFLOAD, "deepspeed_plugin=plugin()", ("accept", "warning")),  # takes the place of the file's
+        ("--config_file a.yaml --fsdp_sharding_strategy 9", f"{FSDP}  fsdp_sharding_strategy: 1\n", "", ("reject", "error")),
+        ("--config_file a.yaml --fsdp_sharding_strategy 1", f"{FSDP}  fsdp_sharding_strategy: 9\n", "", ("accept", None)),
+        ("--config_file a.yaml --tpu_cluster", OFFLOAD, "", ("accept", None)),  # the type of the file is not read
+    ],
+)
+def test_plugins_of_a_loop_of_its_own(checked_project, flags, file, arguments, expected):
+    files = {"run.sh": f"accelerate launch {flags} train.py\n", "a.yaml": file or "{}", "train.py": LOOP.replace("ARGUMENTS", arguments)}
+    report = checked_project(files, "accelerate==1.10.1", "deepspeed==0.17.5", paths=["run.sh"])
+    severities = [severity for _, severity in found(report)]
+    assert (report["runs"][0]["verdict"], next(iter(severities), None)) == expected, report["diagnostics"]

@@ -6,6 +6,7 @@ from cfglint.evaluate import Reason
 from cfglint.findings.diagnostic import INFO, unpinned
 from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
+from cfglint.findings.setting import OVERRIDE
 from cfglint.findings.wording import listed, spelled
 from cfglint.frameworks import is_added
 from cfglint.frameworks.accelerate.config import AccelerateConfig
@@ -82,6 +83,8 @@ def unknown_key_in_block(config: AccelerateConfig) -> Iterator[Finding]:
             if isinstance(key, str) and not any(config.release_has(each, name) for each in (key, PREFIXES.get(name, "") + key)):
                 setting = config.setting(name, key)
                 where = other_releases(config, key, name)
+                if where and setting.origin == OVERRIDE:
+                    continue  # an option that the launcher does not have
                 if where.startswith(" before"):
                     message = f"unknown key `{key}` in `{name}` is ignored by accelerate{where}"
                     yield Finding(setting, message, on_key=True, help=remove_key(f"{name}.{key}"))

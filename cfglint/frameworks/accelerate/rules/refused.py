@@ -95,7 +95,8 @@ def finding(config: AccelerateConfig, refusal: Refusal) -> Finding:
     elif "invalid truth value" in refusal.exception:
         refusal.message, remedy = f"`{key}` is {first.spelled}, not a boolean", set_one(first.name, ("true", "false"))
     own = SECTIONS.get(str(first.path[0]))
-    makes_plugin = trainer is not None and not (own and trainer.get(own))  # a Trainer is in the run that makes the plugin of the file
+    # a Trainer is in the run that makes the plugin of the file
+    makes_plugin = config.makes_plugins or (trainer is not None and not (own and trainer.get(own)))
     related, doubts = [other for other in others if other.written], () if refusal.kind != checks.OF_PLUGINS or makes_plugin else (PROGRAM,)
     found = Finding(first, refusal.message, related, exception=refusal.exception, fails_at=refusal.fails_at, depends_on=doubts, fix=fix)
     found.help = None if fix else remedy

@@ -225,7 +225,7 @@ def indivisible_num_processes(config: AccelerateConfig) -> Iterator[Finding]:
 
 @rule("ACC008")
 def fewer_processes_than_machines(config: AccelerateConfig) -> Iterator[Finding]:
-    if config.spawns and config.local and config.machines != 1 and config.per_machine == 0:
+    if config.spawns and config.local and config.per_machine == 0:
         setting = config.setting("num_processes")
         message = f"`num_processes`, the total, is {config.processes}, less than `num_machines` ({config.machines})"
         remedy = f"set `num_processes: {config.machines}` or more: it is the total over all machines"
