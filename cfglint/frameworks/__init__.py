@@ -102,6 +102,7 @@ def repository_owners(package: str) -> tuple[str, ...]:
     return tuple(owner for own in of_package(package) for owner in own.repository_owners)
 
 
+@cached
 def modelled_releases(package: str) -> list[str]:
     from cfglint.frameworks.releases._dates import RELEASES
 

@@ -154,7 +154,6 @@ def header_sizes(line: LaunchLine, header: Header) -> None:
 
 
 def missing_files(line: LaunchLine, calls: list[StartedCall], written: set[str]) -> None:
-    line.written = frozenset(path.rpartition("/")[2] for path in written)
     for file in line.files:
         name = file.word.value
         file.is_written = name in written

@@ -147,8 +147,10 @@ class Reader:
         self.evaluations.others[path] = [line for line in lines if is_not_clear(line)]
         if launch_lines:
             head = job_of(path, text)
+            written = frozenset(path.rpartition("/")[2] for path in followed.written)
             for line in launch_lines:
                 line.script_path, line.sourced, line.header = path, followed.sourced_files, line.call.job or head
+                line.written = written
                 findings.header_sizes(line, line.header)
                 findings.missing_files(line, followed.calls, followed.written)
                 if not line.is_on_page:

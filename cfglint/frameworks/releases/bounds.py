@@ -7,6 +7,7 @@ from contextlib import suppress
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
+from cfglint.source import cached
 from cfglint.source.annotations import Iterable
 
 MOST_CLAUSES = 100  # of a specifier
@@ -15,8 +16,13 @@ MOST_CHARACTERS = 100  # of a clause; a longer one names no release, and its num
 
 def allowed(spec: str, releases: Iterable[str]) -> list[str]:
     """The releases that a specifier allows, in their order; all of them if it is none."""
-    parsed = specifiers(spec)
-    return [release for release in releases if parsed.contains(release, prereleases=True)]
+    return [release for release in releases if includes(spec, release)]
+
+
+@cached
+def includes(spec: str, release: str) -> bool:
+    """Whether a specifier allows a release of ours; each run of a repository asks the same."""
+    return specifiers(spec).contains(release, prereleases=True)
 
 
 def allows(spec: str, version: str) -> bool:
@@ -34,6 +40,7 @@ def has_lower_bound(spec: str) -> bool:
     return any(specifier.operator in (">=", ">", "~=", "==", "===") for specifier in specifiers(spec))
 
 
+@cached
 def specifiers(spec: str) -> SpecifierSet:
     """A specifier as `packaging` understands it; clauses that it does not understand are left out, as are very long or many ones."""
     if spec.count(",") > MOST_CLAUSES:
