@@ -8,6 +8,7 @@ from functools import partial
 from cfglint.evaluate import Unknown
 from cfglint.evaluate.operations import any_or_all
 from cfglint.source.annotations import Callable, Mapping, Sequence, SyntaxNode, Truth
+from cfglint.source.shell import filters
 from cfglint.source.shell.arithmetic import NotArithmetic
 from cfglint.source.shell.conditions import Condition, tokens_of
 from cfglint.source.shell.execution import COMPARED, CONTINUE, NOTHING, EarlyEnd, Execution, Leave, ShellReturn, Stop, one_of, way_of
@@ -31,10 +32,13 @@ def pipeline(shell: Execution, node: SyntaxNode) -> Truth:
     stages = [child for child in node.children if child.is_named and child.type != "comment"]
     status: Truth = UNCLEAR
     stdin = shell.stdin
-    for index, stage in enumerate(stages):
-        reader = shell.source(stages[index + 1]).split() if index < len(stages) - 1 else []
+    read = [False]  # whether the output of each stage is needed, from the last one on
+    for stage in stages[:0:-1]:
+        reader = shell.source(stage).split() or [""]
         keeps = reader[:1] == ["tee"] and any(word.strip("\"'").endswith(WRITTEN) for word in reader)
-        if shell.captured is None and not keeps and (not reader or reader[0] not in (*SHELLS, SUBMIT, "xargs")):
+        read.append(keeps or reader[0] in (*SHELLS, SUBMIT, "xargs") or (read[-1] and reader[0] in filters.TOOLS))
+    for index, stage in enumerate(stages):
+        if shell.captured is None and not read[-1 - index]:
             with shell.during(stdin=stdin):
                 status = shell.apart(shell.statement, stage)
             stdin = None

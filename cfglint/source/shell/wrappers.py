@@ -261,7 +261,9 @@ def with_input(words: list[Text], stdin: Text | None) -> list[list[Text]]:
         lines = split(stdin, "\n")[0] if stdin is not None and known else [unknown(FROM_INPUT)]
         return [[filled(word, mark, line) for word in command] for line in lines]
     fields = split(stdin)[0] if stdin is not None and known and most >= 0 else [Text([AnyNumber(None, None, (FROM_INPUT,))])]
-    return [[*command, *fields[start : start + most or None]] for start in range(0, len(fields), most if most > 0 else len(fields))]
+    if most <= 0 or not fields:  # of an empty input it starts one
+        return [[*command, *fields]]
+    return [[*command, *fields[start : start + most]] for start in range(0, len(fields), most)]
 
 
 def filled(word: Text, mark: str, line: Text) -> Text:
