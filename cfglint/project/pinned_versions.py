@@ -44,6 +44,8 @@ OTHER_USES = frozenset(
     """.split()
 )
 YAML = (".yml", ".yaml")
+# The first release with other names of arguments, which is modelled; names that none from it on has. Source: ms-swift 2.6.1 and 3.0.0.
+FORMER = {"ms-swift": ("3", frozenset(("sft_type", "model_id_or_path", "train_dataset_sample")))}
 BLOCK = "# /// script"  # of the dependencies in a program (PEP 723)
 FOLDERS = ("requirements", "docker")  # whose files count as those of the folder above
 MOST_INCLUDED = 20  # files that a requirements file includes
@@ -93,6 +95,8 @@ class Repositories:
                 statements = self.look(upwards, package, name, script, program)
             if not script:
                 self._decisive[folder, package] = statements
+            if package in FORMER and not any(statement.spec or statement.is_exact for statement in statements):
+                statements = of_former(package, facts)
             if statements:
                 facts = with_statements(facts, package, statements)
         if set(wanted) <= REQUIRING_NOTHING:
@@ -326,6 +330,14 @@ class Repositories:
                         below.append(path)
                         yield path
             level = below
+
+
+def of_former(package: str, facts: LaunchFacts) -> list[Statement]:
+    """That a run without a stated release is one for those before the modelled ones, whose arguments its line has."""
+    line, (first, names) = facts.launch.line, FORMER[package]
+    words = [word.string.partition("=")[0] for word in line.arguments] if line is not None else []
+    found = next((word for word in words if word.startswith("--") and word[2:] in names), "")
+    return [Statement(f"`{found}`", f"<{first}")] if found else []
 
 
 def with_program(folders: list[str], program: str) -> list[str]:

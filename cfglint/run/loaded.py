@@ -197,7 +197,7 @@ class LoadedRun:
             is_given = package in given.target and package not in given.outside
             source = given.target_from.get(package, "--target" if is_given else "")
             if requested and requested != version:
-                says = f"{f'{source} says ' if source else ''}{requested}"
+                says = f"{source}{', so ' if ' says ' in source else ' says ' if source else ''}{requested}"
                 origins[package] = says if is_likely(requested, version) else f"{says}, nearest modelled"
             elif source or (package not in facts.target and is_newest):
                 origins[package] = source or UNSTATED

@@ -5,14 +5,14 @@ from __future__ import annotations
 from cfglint.evaluate import Reason, Unknown
 from cfglint.findings.releases import Releases
 from cfglint.findings.setting import DEFAULT, DERIVED, Setting
-from cfglint.frameworks.arguments.parsing import INVALID, RefusedWords
+from cfglint.frameworks.arguments.parsing import INVALID, LEFT, RefusedWords
 from cfglint.frameworks.huggingface import PACKAGE as TRANSFORMERS
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.swift import FRAMEWORK, LIBRARY
 from cfglint.frameworks.swift.arguments import SwiftArguments
-from cfglint.frameworks.swift.fields import HISTORY, arguments_of, config_files, libraries
+from cfglint.frameworks.swift.fields import HISTORY, RENAMED, arguments_of, config_files, libraries
 from cfglint.frameworks.swift.parsed_command import RLHF, RLHF_TYPE, CommandConfig, command_of
 from cfglint.source.annotations import Collection, Operand, Sequence
 from cfglint.source.document import Document
@@ -44,6 +44,10 @@ class SwiftConfig(CommandConfig, TrainerConfig):
 
     def parsed_arguments(self) -> SwiftArguments:
         refused = {words.name: Unknown(REFUSED) for words in self.refused if words.why == INVALID}
+        for name in (words.name for words in self.refused if words.why == LEFT):
+            meant = RENAMED.get(name, "")
+            if meant in self.known and self.known[meant].default is not None and meant not in self.values:
+                refused[meant] = Unknown(Reason("argument", f"`--{name}`", "another release reads it"))
         if self.command == RLHF and self.facts.launch.line is None and RLHF_TYPE not in self.values:
             refused[RLHF_TYPE] = Unknown(Reason("argument", f"`--{RLHF_TYPE}`", "the launch line may give it"))
         files = config_files(self.own_version)

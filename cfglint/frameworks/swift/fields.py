@@ -18,6 +18,34 @@ HISTORY = History(FIELDS, SPANS)
 CHOICES = UNTIL + 1
 COMMON = "sft"  # the section with the fields of all commands
 MODELS, TEMPLATES, FILES = "model types", "templates", "files"
+# Arguments of ms-swift under their names in other releases. Source: 3.12.6 and 4.6.0 of the classes; README of 4.0.
+RENAMED = {
+    "train_type": "tuner_type",
+    "tuner_type": "train_type",
+    "sft_type": "tuner_type",
+    "model_name_or_path": "model",
+    "model_id_or_path": "model",
+    "template_type": "template",
+    "max_seq_length": "max_length",
+    "cutoff_len": "max_length",
+    "dtype": "torch_dtype",
+    "batch_size": "per_device_train_batch_size",
+    "eval_batch_size": "per_device_eval_batch_size",
+    "lora_target_modules": "target_modules",
+    "metric": "eval_metric",
+    "lora_modules": "adapters",
+    "learning_rate_scheduler": "lr_scheduler_type",
+    "use_flash_attn": "attn_impl",
+    "neftune_alpha": "neftune_noise_alpha",
+    "learning_rate": "lr",
+    "save_interval": "save_steps",
+    "eval_interval": "eval_steps",
+    "log_interval": "logging_steps",
+    "max_epochs": "num_train_epochs",
+    "num_workers": "dataloader_num_workers",
+    "save": "output_dir",
+    "load": "mcore_model",
+}
 LIST = "list:"
 # The types of fields as argparse has them.
 WIDER = {**dict.fromkeys(("choice", "dict|str", "str|bool", "str|list", "ParallelismConfig"), "str"), "list": "list:str"}

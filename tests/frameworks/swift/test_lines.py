@@ -464,3 +464,17 @@ def test_a_file_that_no_line_starts_is_of_the_command_that_has_its_keys(tmp_path
     (tmp_path / "grpo.yaml").write_text("model: m\ndataset: [d]\nreward_funcs: [accuracy]\nnum_generations: 8\n")
     main(["check", str(tmp_path / "grpo.yaml"), "--kind", "swift", "--format", "json"])
     assert Result(capsys.readouterr().out).found == []
+
+
+def test_a_line_for_a_former_release(checked):
+    """ms-swift 2.6 read these arguments and no modelled release does: no number that they may set is known, and nothing fails for sure."""
+    line = "NPROC_PER_NODE=3 swift sft --model_id_or_path m --sft_type full --dataset d --batch_size 4 --gradient_accumulation_steps 8"
+    former, current = checked(line, release=None), checked(line)
+    assert former.run["target"]["ms-swift"] == "3.0.0"
+    assert {severity for _, severity in former.found} == {"warning"}
+    for each in (former, current):
+        numbers = {name: each.resolved[name] for name in ("micro_batch", "accumulation", "global_batch")}
+        assert numbers == {"micro_batch": None, "accumulation": 8, "global_batch": None}
+    assert current.verdict == "reject"
+    assert ("SWF001", "error") in current.found
+    assert checked(line, release=None, files=[("requirements.txt", "ms-swift>=3.5\n")]).verdict == "reject"

@@ -14,41 +14,13 @@ from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.releases.versions import dotted
 from cfglint.frameworks.swift import PACKAGE
 from cfglint.frameworks.swift.config import SwiftConfig
-from cfglint.frameworks.swift.fields import FILES, HISTORY, MODELS, TEMPLATES, exists
+from cfglint.frameworks.swift.fields import FILES, HISTORY, MODELS, RENAMED, TEMPLATES, exists
 from cfglint.frameworks.swift.parsed_command import CONFIG, FILE_WINS, CommandConfig
 from cfglint.source.annotations import Iterator, Sequence
 from cfglint.source.change import REPLACE, Change, Edit
 from cfglint.source.dataclass_fields import declared_below
 from cfglint.source.shell.command import CommandDocument
 
-# Arguments of ms-swift under their names in other releases. Source: 3.12.6 and 4.6.0 of the classes; README of 4.0.
-RENAMED = {
-    "train_type": "tuner_type",
-    "tuner_type": "train_type",
-    "sft_type": "tuner_type",
-    "model_name_or_path": "model",
-    "model_id_or_path": "model",
-    "template_type": "template",
-    "max_seq_length": "max_length",
-    "cutoff_len": "max_length",
-    "dtype": "torch_dtype",
-    "batch_size": "per_device_train_batch_size",
-    "eval_batch_size": "per_device_eval_batch_size",
-    "lora_target_modules": "target_modules",
-    "metric": "eval_metric",
-    "lora_modules": "adapters",
-    "learning_rate_scheduler": "lr_scheduler_type",
-    "use_flash_attn": "attn_impl",
-    "neftune_alpha": "neftune_noise_alpha",
-    "learning_rate": "lr",
-    "save_interval": "save_steps",
-    "eval_interval": "eval_steps",
-    "log_interval": "logging_steps",
-    "max_epochs": "num_train_epochs",
-    "num_workers": "dataloader_num_workers",
-    "save": "output_dir",
-    "load": "mcore_model",
-}
 SIZE = "NPROC_PER_NODE"
 
 
