@@ -129,7 +129,7 @@ class FixResult:
         lines = [fixes.change_line(change) for change in self.changes]
         lines += fixes.target_lines(self._found) if self._found is not None and not self.needs else []
         lines += [f"to be set elsewhere: {each.key} = {each.value}\n" for each in self.needs]
-        lines += [f"{each.file}: {each.code} not fixed: {each.reason}\n" for each in self.skipped]
+        lines += [f"{each.file}:{each.line}: {each.code} not fixed: {each.reason}\n" for each in self.skipped]
         return "".join(lines) or "nothing to fix\n"
 
     def __repr__(self) -> str:

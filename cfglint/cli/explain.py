@@ -57,6 +57,10 @@ def run(arguments: Namespace) -> int:
         status = explained_instead(arguments, project, error.path)
         if status is not None:
             return status
+        from cfglint.run.broken import nothing_in
+
+        if nothing_in(error.path):
+            raise
         raise UsageError(f"{error}; nor is it a log with a training banner or a failure") from error
     if arguments.resume is not None:
         warn_of(f"--resume: {run.written_at}: {OWN_COUNT}" for run in runs if not any(config.may_resume for config in run.configs))

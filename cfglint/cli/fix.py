@@ -289,11 +289,11 @@ def entry_of(work: Work) -> FixRunEntry:
 
 def leave_out_repeated_skips(works: list[Work]) -> Counter[Reason]:
     """Leave out what is reported as not fixed for another run of the same file; returns what is not fixed in many files, counted."""
-    named: dict[tuple[str, str, str], None] = {}
+    named: dict[tuple[str, str, str, int], None] = {}
     for work in works:
-        work.skipped = [each for each in work.skipped if (each.code, each.reason, each.file) not in named]
-        named.update({(each.code, each.reason, each.file): None for each in work.skipped})
-    files = Counter((code, reason) for code, reason, _ in named)
+        work.skipped = [each for each in work.skipped if (each.code, each.reason, each.file, each.line) not in named]
+        named.update({(each.code, each.reason, each.file, each.line): None for each in work.skipped})
+    files = Counter((code, reason) for code, reason, _ in {each[:3] for each in named})
     return Counter({reason: number for reason, number in files.items() if number > MOST_NAMED})
 
 
@@ -330,7 +330,7 @@ def as_text(work: Work, arguments: Namespace, often: Collection[Reason] = (), na
     explained = "".join(folded_lines(lines))
     for each in work.skipped:
         if (each.code, each.reason) not in often:
-            explained += shown(f"{each.file}: {each.code} not fixed: {each.reason}") + "\n"
+            explained += shown(f"{each.file}:{each.line}: {each.code} not fixed: {each.reason}") + "\n"
     if arguments.diff and not work.infeasible:
         sys.stderr.write(explained)
         diff = fixes.diff_lines(every_document(work.run.documents), work.texts)

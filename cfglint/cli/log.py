@@ -100,6 +100,8 @@ def progress_in(log: Log) -> tuple[int, str]:
     if not os.path.lexists(log.path):
         return 0, "no such file"
     is_file = os.path.isfile(log.path)
+    if os.path.isdir(log.path):
+        return 0, "a folder; pass one of the logs in it"
     if is_file and log.is_empty:
         return 0, "the log is empty: the program wrote nothing, or its output went elsewhere (standard error, the log of another rank)"
     events = log.events if is_file else failure_parser.Events()

@@ -16,7 +16,7 @@ from cfglint.project.settings_file import LARGEST, Configuration, DeclaredRun, w
 from cfglint.run.paths import LaunchChoiceError, ScanStats, is_program, is_script
 from cfglint.source import CfglintError
 from cfglint.source.annotations import Callable, Collection
-from cfglint.source.files import FileProblem
+from cfglint.source.files import EXTENSIONS, FileProblem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -450,19 +450,18 @@ def report_unchecked(stats: ScanStats, skip_unrecognized: bool = False) -> bool:
         stats.unrecognized += len(stats.unrecognized_named)
         stats.unrecognized_named.clear()
     for path, names in stats.unrecognized_named[:MOST_UNKNOWN]:
-        if is_script(path):
+        if is_script(path) or is_program(path):
             warn(str(LaunchChoiceError(path, [], names)))
             continue
-        from cfglint.run.broken import closest_kind
-        from cfglint.source.dataclass_fields import problem_of
+        from cfglint.explanation.log_file import Log
+        from cfglint.run.broken import closest_kind, nothing_in
 
-        problem = problem_of(path)
-        if problem:
-            warn(f"{path}: {problem}")
+        if not path.endswith(EXTENSIONS) and Log(path).recognised:
+            warn(f"{path}: this is a log: `cfglint log {path}` explains it")
             continue
         closest = closest_kind(names)
         kind = f" (closest: {closest}); pass --kind {closest}" if closest else "; pass --kind"
-        warn(f"{path}: not recognised as a training config{kind}")
+        warn(f"{path}: {nothing_in(path) or f'not recognised as a training config{kind}'}")
     if len(stats.unrecognized_named) > MOST_UNKNOWN:
         warn(f"{len(stats.unrecognized_named) - MOST_UNKNOWN:,} more files were not recognised")
     return bool(stats.unreadable or stats.beyond_limits or stats.unchosen or stats.unknown_kind or stats.unrecognized_named)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import FileEdit, Fix
+from cfglint.findings.diagnostic import ERROR, Diagnostic, FileEdit, Fix
 from cfglint.findings.setting import Setting
 from cfglint.source import edit, sections
 from cfglint.source.annotations import ConfigValue, TypeAlias
@@ -120,3 +120,10 @@ def several(parts: list[Part], title: str, safe: bool) -> Fix | None:
     except EditRefused:
         return None
     return Fix(title, edits, safe, [(path, change) for path, (_, changes) in by_path.items() for change in changes])
+
+
+def unsafe_because(diagnostic: Diagnostic) -> str:
+    """Why the fix of a finding is not safe."""
+    if diagnostic.fix is not None and diagnostic.fix.by_release:
+        return "it depends on the release, which `--target` specifies"
+    return "it is a guess" if diagnostic.severity == ERROR else "it changes what the run does"

@@ -95,3 +95,5 @@ def add_loop(summary: Summary, loop: OwnLoop, launch: Launch, accumulation: int 
             summary.add(LENGTH, "total steps", derived(MAX_STEPS, total, f"{ends.value} batches / {accumulation}"))
         else:
             summary.add(LENGTH, "total steps", ends)
+    elif loop.is_found:
+        summary.derive(LENGTH, "total steps", "total_steps", None, "the batches of its own data loader are not counted")

@@ -22,7 +22,9 @@ def size_places(line: LaunchLine, wanted: Size, before: Size) -> list[SizePlace]
     Raises EditRefused for a list of devices that are not numbers.
     """
     found = [*of_options(line, wanted), *of_devices(line, wanted), *around_command(line, wanted, before)]
-    return [size_place for size_place in found if size_place.text.string != size_place.after]
+    changing = [size_place for size_place in found if size_place.text.string != size_place.after]
+    # Of one number that several take the last, by which it is written: the header's, not a variable that Slurm sets from it.
+    return [*{(size_place.text.place or id(size_place), size_place.after): size_place for size_place in changing}.values()]
 
 
 def written(option: Option) -> str:

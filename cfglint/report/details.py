@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, Diagnostic, Outcome
+from cfglint.findings.fix_builders import unsafe_because
 from cfglint.findings.rule import ARGUMENT, CODE, LAUNCH
 from cfglint.findings.wording import MOMENTS, counted
 from cfglint.frameworks import framework
@@ -13,9 +14,6 @@ Line = tuple[str, str]  # (label, text)
 
 NOTE = "note"
 HELP = "help"
-CHANGES = "unsafe: it changes what the run does"
-GUESS = "unsafe: it is a guess"
-BY_RELEASE = "unsafe: it depends on the release, which `--target` specifies"
 PARSERS_OWN = "config"  # the file that the parser of a program opens, which no field of its arguments holds
 MOST_REASONS = 2
 LONGEST = 300  # characters of an exception
@@ -107,8 +105,7 @@ def remedies(diagnostic: Diagnostic) -> list[Line]:
     remedy, fix = diagnostic.help, diagnostic.fix
     if fix is None:
         return [(HELP, remedy)] if remedy else []
-    unsafe = BY_RELEASE if fix.by_release else GUESS if diagnostic.severity == ERROR else CHANGES
-    command = "cfglint fix" if fix.safe else f"cfglint fix --unsafe-fixes; {unsafe}"
+    command = "cfglint fix" if fix.safe else f"cfglint fix --unsafe-fixes; unsafe: {unsafe_because(diagnostic)}"
     if remedy is None or remedy.startswith(fix.title):  # the help may have a reason, too
         return [(HELP, f"{remedy or fix.title} ({command})")]
     return [(HELP, remedy), (HELP, f"{fix.title} ({command})")]

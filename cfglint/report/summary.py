@@ -186,6 +186,7 @@ PACE = {  # the label of a number -> how it is told
 }
 RATE = {"learning rate": "{}", "schedule": "{}", "optimizer": "{}", "precision": "{}", "ZeRO stage": "ZeRO stage {}"}
 FACTORS = {"micro batch": "micro batch {}", "accumulation": "accumulation {}", "data parallel": "data parallel {}"}
+COUNTS = ("steps per epoch", "total steps")
 LEFT_OUT = ("training samples", "checkpoints", "evaluations")  # of what is not known: they follow from the rest
 
 
@@ -246,6 +247,9 @@ def unknown(account: RunSummary) -> str:
             label = f"{item.label} ({alternatives})" if (alternatives := options(item.setting)) else item.label
             causes.setdefault(because(item.setting.value.reasons).removeprefix(NOT_KNOWN), []).append(label)
     found = [f"{', '.join(labels)}{why}" for why, labels in causes.items() if why]
+    uncounted = [item for item in account.items if item.label in COUNTS and item.setting.known is None and not item.needs]
+    if uncounted:  # which no option can tell
+        found.append(f"{', '.join(item.label for item in uncounted)}: {uncounted[0].setting.because}")
     labels = [item.label for item in account.unknown if item.label not in LEFT_OUT]
     flags = dict.fromkeys(flag for item in account.unknown for flag in item.needs.split(" and "))
     if flags:

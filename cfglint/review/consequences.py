@@ -172,7 +172,8 @@ def start(old: Side, new: Side) -> Iterator[Consequence]:
         how = f"starts{on}" if now == "accept" else f"does not start{on}: fails {moment(after)}"
         text = f"{how}; before, that was not known"
     else:
-        how, failed, side = ("starts now", "failed", before) if now == "accept" else ("no longer starts", "fails", after)
+        starts = "has no errors any more" if new.run.is_lone else "starts now"  # nothing tells what starts a file on its own
+        how, failed, side = (starts, "failed", before) if now == "accept" else ("no longer starts", "fails", after)
         text = f"{how}{on}{f': {failed} {MOMENTS[side.fails_at]}' if side.fails_at else ''}"
     yield Consequence("verdict", text, was, now, known=now is not None)
 

@@ -6,6 +6,7 @@ from bisect import bisect_left, insort
 from itertools import pairwise
 
 from cfglint.findings.diagnostic import ERROR, Diagnostic, Fix
+from cfglint.findings.fix_builders import unsafe_because
 from cfglint.rewrite.value_change import ValueChange, combined_changes
 from cfglint.run.checked import CheckedRun
 from cfglint.source import edit, writing
@@ -27,6 +28,7 @@ class Skipped(Record):
 
     code: str
     file: str
+    line: int
     reason: str
 
 
@@ -74,8 +76,8 @@ def apply_fixes(run: CheckedRun, unsafe: bool = False, suppress: Callable[[Check
             code = harmful.get(diagnostic.identity)
             reason = f"with it the run would fail ({code})" if code else "the file cannot be edited in place there"
             if not diagnostic.fix.safe and not unsafe:
-                reason = "it changes what the run computes; pass --unsafe-fixes to apply it"
-            done.skipped.append(Skipped(diagnostic.code, diagnostic.place.file, reason))
+                reason = f"{unsafe_because(diagnostic)}; pass --unsafe-fixes to apply it"
+            done.skipped.append(Skipped(diagnostic.code, diagnostic.file, diagnostic.line, reason))
     return done
 
 

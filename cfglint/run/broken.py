@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 from cfglint.frameworks import detect, framework, kinds
@@ -9,6 +10,7 @@ from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH
 from cfglint.source import cached
 from cfglint.source.annotations import Iterator
 from cfglint.source.document import MAPPING, SCALAR, Document, Node
+from cfglint.source.files import FileProblem, read_bytes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +23,20 @@ QUOTED_KEY = re.compile(rf"[{QUOTES}]([A-Za-z][\w-]*)[{QUOTES}]?[ \t]*(:|$)|[{{}
 CUT_KEY = re.compile(r"^[ \t{]*[\"']?([A-Za-z][\w-]*)[\"']?\s*\Z", re.MULTILINE)
 SHORT = 200  # up to this many characters one key is enough
 ENOUGH_KEYS = 3  # keys that are needed if the first line may be incomplete
+BLANK = 1000  # bytes of a file that may have nothing but blanks
 CUT = 5  # characters that identify a truncated key
+
+
+def nothing_in(path: str) -> str:
+    """Why there is nothing to recognise in a path: the file is empty, or a link to a missing one; empty for any other."""
+    if os.path.islink(path) and not os.path.exists(path):
+        return "a link to a file that does not exist"
+    if not os.path.isfile(path) or os.path.getsize(path) > BLANK:
+        return ""
+    try:
+        return "" if read_bytes(path).strip() else "the file is empty"
+    except FileProblem:
+        return ""
 
 
 def kind_of_text(path: str, text: str, syntax: Syntax) -> tuple[str | None, int]:

@@ -247,7 +247,7 @@ class Discovery:
         try:
             return read()
         except files.FileProblem as problem:
-            if problem.kind == "unreadable":
+            if problem.kind == "unreadable" and path not in self.request.stats.unreadable:
                 self.request.stats.unreadable.append(path)
             return None
         finally:

@@ -63,7 +63,10 @@ class UnknownKindError(CfglintError):
     """The kind of a file of a run is unknown, and none was specified."""
 
     def __init__(self, path: str, text: str = "") -> None:
-        super().__init__(text or f"{path}: could not determine the kind of this file; pass --kind {'|'.join(file_kinds())}")
+        from cfglint.run.broken import nothing_in
+
+        unknown = nothing_in(path) or f"could not determine the kind of this file; pass --kind {'|'.join(file_kinds())}"
+        super().__init__(text or f"{path}: {unknown}")
         self.path = path
 
 

@@ -406,7 +406,7 @@ class TestShownResults:
     def test_what_is_not_fixed(self):
         fixed = cfglint.fix({"ds.json": '{"train_batch_size": 8, "gradient_cliping": 1.0}'}, kind="deepspeed")
         assert [each.code for each in fixed.skipped] == ["KEY105"]
-        assert str(fixed) == f"ds.json: KEY105 not fixed: {fixed.skipped[0].reason}\n"
+        assert str(fixed) == f"ds.json:1: KEY105 not fixed: {fixed.skipped[0].reason}\n"
 
     def test_a_comment_that_is_removed_with_its_key(self):
         fixed = cfglint.fix({"acc.yaml": "distributed_type: DEEPSPEED\nzero_stage: 3  # three\nnum_processes: 8\n"}, kind="accelerate")

@@ -685,3 +685,25 @@ class TestOutputOfHooks:
         assert "new.yaml" in captured.out
         assert "old.yaml" not in captured.out
         assert main(["check", "new.yaml", "--changed"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("a.yaml", " \n", "the file is empty"),
+        ("a.py", "print(1)\n", "this program builds none of the arguments that are modelled; name the script that launches it"),
+        ("a.out", "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 9.28 GiB.\n", "`cfglint log a.out` explains it"),
+    ],
+)
+def test_a_named_file_that_is_no_config_is_told_what_it_is(tmp_path, monkeypatch, capsys, name, text, told):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).write_text(text)
+    assert main(["check", name]) == 2
+    assert told in capsys.readouterr().err
+
+
+def test_a_folder_is_no_log(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "logs").mkdir()
+    assert main(["log", "logs"]) == 2
+    assert "logs: a folder; pass one of the logs in it" in capsys.readouterr().err

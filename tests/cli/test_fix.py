@@ -357,7 +357,7 @@ def test_standard_input_is_fixed_on_standard_output_and_the_report_is_apart(fix,
 def test_what_is_not_fixed_in_many_files_is_counted(folder, fix):
     for number in range(4):
         write(folder, f"{number}.yaml", TRAINER.replace("warmup", "warmpu"))
-    said = "files: KEY200 not fixed: it changes what the run computes; pass --unsafe-fixes to apply it\n"
+    said = "files: KEY200 not fixed: it changes what the run does; pass --unsafe-fixes to apply it\n"
     assert fix()[1] == f"4 {said}"
     assert fix("--diff")[1:] == ("", f"4 {said}cfglint: nothing to fix (4 runs checked)\n")
     assert fix("0.yaml", "1.yaml", "2.yaml")[1].count(": KEY200 not fixed") == 3

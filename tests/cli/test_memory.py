@@ -361,3 +361,14 @@ def test_a_page_does_not_count_a_run_that_probably_does_not_fit_as_one_that_star
     (folder / "small.yaml").write_text((folder / path).read_text().replace("Llama-3.1-8B", "Llama-3.2-1B"))
     main(["check", path, "small.yaml", "--gpus", "1", "--gpu-memory", "60", "--format", "html"])
     assert "1 of 2 runs should start; not known of 1" in capsys.readouterr().out
+
+
+def test_the_memory_after_a_fix_is_that_on_its_gpus(capsys, tmp_path):
+    """What it was before, on GPUs whose number was not known, is not compared with it."""
+    (tmp_path / "a.yml").write_text(
+        "base_model: NousResearch/Meta-Llama-3-8B\ndatasets:\n- {path: b, type: alpaca}\nsequence_len: 2048\nmicro_batch_size: 2\n"
+        "gradient_accumulation_steps: 4\nlearning_rate: 0.0002\nbf16: true\ndeepspeed: ds.json\n"
+    )
+    (tmp_path / "ds.json").write_text('{"zero_optimization": {"stage": 3}, "bf16": {"enabled": true}, "train_batch_size": "auto"}')
+    main(["fix", "a.yml", "--gpus", "8", "--global-batch", "64", "--diff"])
+    assert "GiB on each GPU" in capsys.readouterr().err

@@ -41,6 +41,37 @@ def test_what_is_not_known_names_the_options(told):
     assert "not known GPUs, data parallel, global batch, steps per epoch, total steps: pass --gpus N and --num-examples N" in told_in_full
 
 
+PACKED = "the data; `max_steps` would set the length"
+AXOLOTL = (
+    "base_model: a\nsample_packing: true\nsequence_len: 512\nmicro_batch_size: 2\nlearning_rate: 0.0002\n"
+    "datasets:\n- path: b\n  type: alpaca\n"
+)
+TUNED = "model_name_or_path: Qwen/Qwen2.5-0.5B\nstage: sft\ndo_train: true\ndataset: a\ntemplate: qwen\noutput_dir: out\npacking: true\n"
+OWN_LOOP = (
+    "import torch\nfrom accelerate import Accelerator\nfrom torch.utils.data import DataLoader\naccelerator = Accelerator()\n"
+    "model = torch.nn.Linear(2, 2)\noptimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)\n"
+    "model, optimizer, loader = accelerator.prepare(model, optimizer, DataLoader(rows(), batch_size=4))\n"
+    "for batch in loader:\n    accelerator.backward(model(batch).mean())\n    optimizer.step()\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "why"),
+    [
+        (TUNED, "sft.yaml", f"steps per epoch, total steps: blocks after packing, which depend on {PACKED}"),
+        (
+            AXOLOTL,
+            "a.yml",
+            "total steps: depends on the packed lengths",
+        ),
+        (OWN_LOOP, "train.py", "total steps: the batches of its own data loader are not counted"),
+    ],
+)
+def test_steps_that_no_option_tells_have_a_reason(told, text, name, why):
+    in_full = " ".join(" ".join(told(text, "--gpus", "8", "--num-examples", "1000", name=name)).split())
+    assert f"not known {why}" in in_full
+
+
 def test_a_batch_that_is_no_product_is_told_alone(told):
     line = "python3 -m verl.trainer.main_ppo data.train_batch_size=64 data.train_files=a data.val_files=a actor_rollout_ref.model.path=m\n"
     assert "batch      64" in told(line, name="run.sh")

@@ -96,6 +96,9 @@ def test_the_config_of_accelerate_changes_with_the_launch(project, capsys):
 def test_the_nodes_change_if_another_number_is_given(project, capsys):
     script = f"#SBATCH --nodes=1\ntorchrun --nnodes $SLURM_NNODES --nproc_per_node 2 {ARGUMENTS}\n"
     assert fixed(project, script, "--nodes", "2") == (0, script.replace("nodes=1", "nodes=2").replace("node 2", "node 4"))
+    told = capsys.readouterr().out
+    assert "#SBATCH --nodes 1 -> 2" in told
+    assert "--nnodes" not in told  # it is said once, where it is written
 
 
 def test_the_variable_with_the_number_of_nodes_changes(project, capsys):

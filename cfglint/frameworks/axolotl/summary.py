@@ -52,7 +52,8 @@ def length(config: AxolotlConfig, model: AxolotlModel, summary: Summary) -> None
     is_counted = not model.sample_packing and not streams(config)
     missing = [flag for flag, value in ((GPUS, config.facts.gpus), (EXAMPLES, samples[0])) if value is None and is_counted]
     needs = " and ".join(missing)
-    summary.derive(LENGTH, "training samples", "num_examples", *samples, needs=EXAMPLES)
+    if is_counted or samples[0] is not None:
+        summary.derive(LENGTH, "training samples", "num_examples", *samples, needs=EXAMPLES)
     if model.max_steps:
         summary.add(LENGTH, "max steps", config.setting("max_steps"))
     else:

@@ -101,13 +101,14 @@ class RunMemory(Record):
         total = self.estimate
         if not self.inputs.known:
             return f"memory on each GPU {self.peak()[0].partition(':')[0]}"
-        was = rounded(before.estimate.total) if before is not None and before.inputs.known else rounded(total.total)
-        changed_from = f"{was} -> " if was != rounded(total.total) else ""
         # the GPUs divide the memory, and their number is not known
-        is_open = any(
+        is_open = [
             run.inputs.settings.sharded in (ZERO, FSDP) and f"1 GPU ({GPUS_FLAG})" in run.inputs.assumed for run in (self, before or self)
-        )
-        gpus = "if it is on 1 GPU" if is_open else "on each GPU"
+        ]
+        comparable = before is not None and before.inputs.known and is_open[0] == is_open[1]
+        was = rounded(before.estimate.total) if before is not None and comparable else rounded(total.total)
+        changed_from = f"{was} -> " if was != rounded(total.total) else ""
+        gpus = "if it is on 1 GPU" if is_open[0] else "on each GPU"
         band = f"{changed_from}{rounded(total.total)} GiB{self.of_card} {gpus} ({rounded(total.low)} to {rounded(total.high)})"
         return f"memory {band}: {on_cards(total)}" if self.available is None else f"memory {band}{self.word}"
 
