@@ -162,7 +162,8 @@ def title(comparison: Comparison) -> str:
 
 def caller(comparison: Comparison) -> str:
     """The line of another file that calls the script, with which arguments: a script may be called by several."""
-    launch = comparison.after.launch if comparison.after else None
+    side = comparison.after or comparison.before
+    launch = side.launch if side is not None else None
     return f" (called from {launch['called_from']})" if launch and launch["called_from"] else ""
 
 

@@ -175,7 +175,7 @@ class Branch:
         touched = sorted(names & (self.altered | self.gone))
         comparison.code_changed = any(is_program(name) or name in self.unread for name in touched)
         if before is not None and after is not None and not only_releases:
-            documents = {os.path.relpath(document.path) for run in (before, after) for document in run.documents}
+            documents = compared_documents(before) | compared_documents(after)
             own = [name for name in touched if is_program(name) or not (name in documents or is_script(name))]
             comparison.consequences += [consequence for name in own for consequence in self._values_in_code(name, after)]
             if any(map(self._changes_data, {*own, *filter(is_program, touched)})):
@@ -460,6 +460,12 @@ def lines_of_launches(found: dict[str, list[CheckedRun]]) -> dict[str, set[int]]
             call = run.launch.line.call
             lines.setdefault(os.path.relpath(call.path), set()).add(call.line)
     return lines
+
+
+def compared_documents(run: CheckedRun) -> set[str]:
+    """The files of a run whose settings are compared: those of its configs, and not one that its program makes a plugin of."""
+    kinds = {config.kind for config in run.configs}
+    return {os.path.relpath(document.path) for document, kind in zip(run.documents, run.kinds, strict=True) if kind in kinds}
 
 
 def unread_arguments(run: CheckedRun) -> list[str]:

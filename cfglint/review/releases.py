@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from cfglint.frameworks import nearest_modelled
 from cfglint.project.pinned_versions import Repositories, may_name_versions
 from cfglint.project.statements.statement import is_side_group
 from cfglint.run.checked import CheckedRun
@@ -68,12 +69,21 @@ def with_releases_of(before: CheckedRun, after: CheckedRun) -> tuple[CheckedRun,
             others[0][package] = after.target[package]
         elif package in after.given.outside and before.given.is_known(package):
             others[1][package] = before.target[package]
-    return with_targets(before, others[0]), with_targets(after, others[1])
+    return with_targets(before, others[0], after), with_targets(after, others[1], before)
 
 
-def with_targets(run: CheckedRun, target: dict[str, str]) -> CheckedRun:
-    is_same = all(run.target[package] == version for package, version in target.items())
-    return run if is_same else run.with_facts(run.given.replace(target={**run.given.target, **target}))
+def with_targets(run: CheckedRun, target: dict[str, str], other: CheckedRun) -> CheckedRun:
+    """A run with the releases of the other side: those that are not modelled have the fields of its source."""
+    if all(run.target[package] == version for package, version in target.items()):
+        return run
+    from cfglint.project.installed import folders
+
+    copies = {**run.given.copies}
+    for package, version in target.items():
+        if nearest_modelled(package, version) is not None:
+            found = other.given.copies.get(package) or next(folders(package, version, other.documents[0].path, False), "")
+            copies.update({package: found} if found else {})
+    return run.with_facts(run.given.replace(target={**run.given.target, **target}, copies=copies))
 
 
 def changed_releases(before: CheckedRun, after: CheckedRun) -> list[tuple[str, Release, Release]]:

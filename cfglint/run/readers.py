@@ -92,7 +92,7 @@ class Readers:
                 ends = [*accumulate(len(content) + len(SEPARATOR) for _, content in part)]
                 for mark in sought:
                     name, folder = _encoded.get(mark) or encoded(mark)
-                    place = joined.find(name)
+                    place = joined.find(name) if name else -1  # no import names a module with an empty name: `a..py`
                     while place >= 0:
                         index = bisect_right(ends, place)
                         path, content = part[index]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
 from cfglint import check
+from cfglint.cli import main
 from cfglint.evaluate import Unknown
 from cfglint.frameworks.trl.releases import HISTORY
 
@@ -464,3 +467,24 @@ def test_the_fields_of_an_installed_deepspeed(project, tmp_path):
     assert told('{"stage": 2, "brand_new": 4}') == []
     assert told('{"stage": 2, "brand_new": 0}') == [("TYP101", "warning", "/zero_optimization/brand_new")]
     assert told('{"stage": 2, "reduce_bucket_size": 5}') == [("KEY102", "warning", "/zero_optimization/reduce_bucket_size")]
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_a_copy_that_moves_with_its_runs_is_no_other_release(checkout, capsys):
+    """The earlier run has the fields of the copy that is in the checkout now."""
+    parsed = "(args,) = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()\nTrainer(args=args).train()\n"
+    files = {
+        "src/transformers/__init__.py": '__version__ = "99.1.0"\n',
+        "src/transformers/training_args.py": TRANSFORMERS,
+        "train.py": f"from transformers import HfArgumentParser, Trainer, TrainingArguments\n{parsed}",
+        "run.sh": "python train.py --output_dir out --learning_rate 1e-4\n",
+    }
+    for name, text in files.items():
+        path = checkout.folder / "a" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    checkout.commit()
+    (checkout.folder / "b").mkdir()
+    checkout.git("mv", "a", "b/a")
+    main(["review", "--base", "HEAD"])
+    assert "->" not in capsys.readouterr().out

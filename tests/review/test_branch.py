@@ -344,6 +344,9 @@ def test_a_called_script_is_named_with_the_line_that_calls_it(checkout, reviewed
     text = reviewed()[0]
     assert "run.sh:1 (called from all.sh:1)" in text
     assert "run.sh:1 (called from all.sh:2)" in text
+    checkout.commit()
+    checkout.write(all__sh="bash run.sh 4\n")
+    assert "run.sh:1 (called from all.sh:2)\n  deleted run" in reviewed()[0]
 
 
 def test_a_config_that_a_script_writes_and_that_is_not_known_is_not_compared(checkout, reviewed):

@@ -398,3 +398,21 @@ for epoch in range(4):
     _, texts = reviewed({"train.py": before}, {"train.py": after})
     assert texts
     assert not any("unset" in each for each in texts)
+
+
+def test_a_deepspeed_file_of_which_a_program_makes_a_plugin_is_told(reviewed):
+    program = f"""import torch, yaml
+from accelerate import Accelerator, DeepSpeedPlugin
+from accelerate.utils import HfDeepSpeedConfig
+{PARSER.replace("--ga", "--ds_config").replace("int", "str") % "'ds.yaml'"}
+with open(a.ds_config) as f:
+    config = yaml.safe_load(f)
+accelerator = Accelerator(deepspeed_plugin=DeepSpeedPlugin(hf_ds_config=HfDeepSpeedConfig(config)))
+loader = accelerator.prepare(torch.utils.data.DataLoader(rows, batch_size=2))
+for batch in loader:
+    accelerator.backward(model(batch))
+    optimizer.step()
+"""
+    files = {"train.py": program, "run.sh": "deepspeed train.py --ds_config ds.yaml\n", "ds.yaml": "gradient_clipping: 1.0\n"}
+    _, texts = reviewed(files, {"ds.yaml": "gradient_clipping: 0.5\n"})
+    assert texts == ["in ds.yaml: `gradient_clipping` 1.0 -> 0.5"]

@@ -103,6 +103,12 @@ def test_a_script_reads_a_module_that_its_program_imports_by_several_others(tmp_
     assert Readers(FileSource()).of(["m4.py"], texts) == ["m3.py", "m2.py", "m1.py", "m0.py", "train.sh"]
 
 
+def test_a_module_with_an_empty_name_is_imported_nowhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text("import os\n")
+    assert Readers(FileSource()).of(["a..py"], ["train.py"]) == []
+
+
 def test_modules_of_tests_are_no_link_between_a_file_and_its_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     texts = {

@@ -18,7 +18,7 @@ from cfglint.frameworks.releases._modelled import RELEASES
 from cfglint.frameworks.summary import LENGTH, PRECISION, RATE, Summary, launched
 from cfglint.launch.accelerate_options import ACCUMULATION_VARIABLE
 from cfglint.launch.kinds import LAUNCH
-from cfglint.launch.program import OwnLoop
+from cfglint.launch.program import OwnLoop, ProgramCall
 from cfglint.source.python.call import CallDocument
 
 PACKAGE = "accelerate"
@@ -144,9 +144,9 @@ def uses_deepspeed(config: LaunchConfig) -> bool | None:
 def of_engine(config: LaunchConfig) -> Setting:
     call, engine = config.accelerator, config.engine
     assert call is not None
-    plugin = call.loop.plugins.get(DEEPSPEED_PLUGIN) if call.loop is not None else None
     if any(call.values.get(each) is not None for each in DEEPSPEED):
-        if plugin is None or "hf_ds_config" in plugin.values:
+        plugin = plugin_of_engine(call)
+        if plugin is None:
             return derived(ACCUMULATION, None, "the config of DeepSpeed's plugin is not read")
         found = argument(config, plugin, ACCUMULATION)
         return found if found is not None and found.integer is not None else of_accelerator(config)
@@ -161,6 +161,12 @@ def of_engine(config: LaunchConfig) -> Setting:
     if written == "auto" or (config.facts.version(PACKAGE, RELEASES[PACKAGE]) < FILE_SINCE and ACCUMULATION in call.values):
         return of_accelerator(config)
     return engine.setting(ACCUMULATION, value=1, because="1 if the DeepSpeed config does not set it")
+
+
+def plugin_of_engine(call: ProgramCall) -> CallDocument | None:
+    """The plugin from which accelerate makes the config of DeepSpeed; None if it is not known, or given a config of its own."""
+    plugin = call.loop.plugins.get(DEEPSPEED_PLUGIN) if call.loop is not None else None
+    return None if plugin is None or "hf_ds_config" in plugin.values else plugin
 
 
 def argument(config: LaunchConfig, call: CallDocument, key: str) -> Setting | None:
@@ -223,8 +229,8 @@ def add_schedule_length(config: LaunchConfig, summary: Summary, loop: OwnLoop) -
 def precision(config: LaunchConfig, summary: Summary) -> None:
     """Add the precision: of the DeepSpeed config, else of the `Accelerator`, else of its launcher."""
     call, engine, launcher, line = config.accelerator, config.engine, config.launcher, config.facts.launch.line
-    if call is None:
-        return
+    if call is None or (any(call.values.get(each) is not None for each in DEEPSPEED) and plugin_of_engine(call) is None):
+        return  # the config of DeepSpeed's plugin may set it
     found = setting(call, "mixed_precision", config.facts.launch, "precision")
     enabled = [name for name in ("bf16", "fp16") if engine is not None and engine.get(name, "enabled") is True]
     if engine is not None and enabled:

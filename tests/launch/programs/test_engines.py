@@ -50,6 +50,7 @@ def found(tmp_path, monkeypatch, capsys):
             ", lr_scheduler=torch.optim.lr_scheduler.StepLR(o)",
             [("warning", "DSP117"), NOT_FILLED],
         ),
+        (", 'optimizer': {'type': 'Adam', 'params': {'betas': (0.9, 0.95), 'torch_adam': True}}", "", "", [NOT_FILLED]),
         ("", "def pick():\n    if a:\n        return None\n    return b()\n", ", optimizer=pick()", []),
     ],
 )

@@ -599,3 +599,14 @@ def test_an_engine_without_an_optimizer_trains_nothing_beside_an_accelerator(run
 def test_a_loader_that_hands_on_single_elements_may_give_whole_batches(run, collate, micro):
     found = run(PROGRAM.format("", f"batch_size=1, collate_fn={collate}"))
     assert found["runs"][0]["resolved"]["micro_batch"] == micro
+
+
+@each_case(
+    ("plugin", "precision"),
+    [("DeepSpeedPlugin(hf_ds_config=HfDeepSpeedConfig(config))", None), ("own()", None), ("DeepSpeedPlugin(zero_stage=2)", "fp32")],
+)
+def test_the_config_of_a_plugin_may_set_the_precision(run, capsys, plugin, precision):
+    run(PROGRAM.format(f"deepspeed_plugin={plugin}", "8"), path="run.sh", line="deepspeed train.py")
+    main(["explain", "run.sh", "--format", "json"])
+    settings = {each["name"]: each["value"] for each in json.loads(capsys.readouterr().out)["settings"]}
+    assert settings.get("precision") == precision

@@ -121,7 +121,7 @@ def two_betas(value: object, compared: bool, floats: bool) -> str:
 
     With `floats` both must be floats (torch 2.13 optim/adam.py:68). hjson parses `0.0` as the integer 0.
     """
-    if not isinstance(value, (list, str)):
+    if not isinstance(value, (list, tuple, str)):
         return f"TypeError: '{type(value).__name__}' object is not subscriptable"
     if len(value) < 2:
         return "IndexError: list index out of range"
