@@ -279,7 +279,7 @@ RULES: dict[str, Head] = {
     "LCH028": ("unresolved-micro-batch", "error", "init", ("launch",), "code", ()),
     "LCH029": ("unclosed-quote", "error", "load", ("launch",), "argument", ()),
     "LCH030": ("shell-syntax-error", "error", "load", ("launch",), "argument", ()),
-    "LCH031": ("refused-launcher-option", "error", "load", ("launch",), "launch", ()),
+    "LCH031": ("refused-accelerate-option", "error", "load", ("launch",), "launch", ()),
     "LCH032": ("launch-option-of-other-releases", "error", "load", ("launch",), "launch", (("by_version", True),)),
     "LLF001": ("unknown-llamafactory-key", "error", "config", ("llamafactory",), "combination", ()),
     "LLF002": ("model-missing", "error", "config", ("llamafactory",), "combination", (("checks", ("Please provide `model_name_or_path`",)),)),

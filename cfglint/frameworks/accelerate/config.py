@@ -28,6 +28,7 @@ NUMERIC = {
     **dict.fromkeys(("zero_stage", "gradient_accumulation_steps", "fsdp_min_num_params"), int),
     "gradient_clipping": float,
 }  # flags of `accelerate launch` that are not strings (commands/launch.py, launch_command_parser)
+FLAGS_FIRST = (1, 5)  # from here on a flag takes precedence over the same key in a block of the file; before, the file does
 AXES = ("dp_replicate", "dp_shard", "tp", "cp", "sp")
 
 
@@ -49,7 +50,10 @@ class AccelerateConfig(Config):
             self.root = reading.value
         if isinstance(self.root, dict):
             values = self.root if trainer is not None or not facts.overrides else self.launched_with(self.root)
-            self.values = self.laid_over(values, facts.launch.flags)
+            flags = facts.launch.flags
+            if self.version < FLAGS_FIRST:
+                flags = tuple(flag for flag in flags if not in_block(self.root, flag.key))
+            self.values = self.laid_over(values, flags)
             if "dynamo_backend" in self.values:  # takes the place of the block (config_args.py, process_config)
                 self.values = {name: value for name, value in self.values.items() if name != "dynamo_config"}
         self.local = bool(self.get("compute_environment", default="LOCAL_MACHINE") == "LOCAL_MACHINE")  # not on SageMaker
@@ -169,6 +173,13 @@ class AccelerateConfig(Config):
         from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 
         return [DeepSpeedConfig([self.deepspeed_file], self.facts.replace(complete=False, kind_given=False, overrides=()))]
+
+
+def in_block(values: ConfigMapping, key: str) -> bool:
+    """Whether a block of a file has the key of a flag, which in the block of FSDP may lack its prefix."""
+    block, _, name = key.rpartition(".")
+    section = values.get(block)
+    return isinstance(section, dict) and not {name, name.removeprefix("fsdp_")}.isdisjoint(section)
 
 
 def launched_gpus(document: Document, facts: LaunchFacts) -> tuple[int, str] | None:

@@ -196,9 +196,14 @@ class AccelerateLauncher(OfAccelerate):
             raised = f"ValueError: You can only use one of {', '.join(f'`--{name}`' for name in ONE_OF[:5])}"
             message = f"`--{given[0]}` and `--{given[1]}` cannot be passed together"
             line.refuse("LCH031", options.given[given[1]].word, f"--{given[1]}", message, raised, remedy=f"remove `--{given[1]}`")
+        option = options.given.get("use_parallelism_config")
+        if option is not None and "use_fsdp" not in options:
+            raised = "ValueError: You cannot use `--use_parallelism_config` without `--use_fsdp` and `--fsdp_version=2`. "
+            message = "`--use_parallelism_config` requires `--use_fsdp` on the line, whatever the config file has"
+            line.refuse("LCH031", option.word, "--use_parallelism_config", message, raised, remedy="pass `--use_fsdp` as well")
         for name, option in options.given.items():
             text = option.value.value if option.value is not None and name not in self.counts else None
-            if text is None or option.value is None or option.in_file or is_to_be_filled_in(option.value) or text.isupper():
+            if text is None or option.value is None or option.in_file or is_to_be_filled_in(option.value):
                 continue
             if raised := refused(name, text):
                 message = f"`--{name}` is {text}, which {self.name} does not accept"
@@ -219,7 +224,7 @@ class AccelerateLauncher(OfAccelerate):
         for name, option in line.options.given.items():
             if name in KEYS and option.value is not None:
                 found.append((KEYS[name], option, None))
-            elif name in ENGINE_FLAGS or (name == CLUSTER and line.options.given.keys().isdisjoint(TYPES[:2] + TYPES[3:])):
+            elif name in (*ENGINE_FLAGS, "cpu") or (name == CLUSTER and line.options.given.keys().isdisjoint(TYPES[:2] + TYPES[3:])):
                 found.append(("distributed_type", option, ENGINE_FLAGS.get(name, "NO")))
         return found
 

@@ -233,6 +233,7 @@ OFFLOAD = f"{DEEPSPEED}  offload_param_device: gpu\n"
         ("--config_file a.yaml --fsdp_sharding_strategy 9", f"{FSDP}  fsdp_sharding_strategy: 1\n", "", ("reject", "error")),
         ("--config_file a.yaml --fsdp_sharding_strategy 1", f"{FSDP}  fsdp_sharding_strategy: 9\n", "", ("accept", None)),
         ("--config_file a.yaml --tpu_cluster", OFFLOAD, "", ("accept", None)),  # the type of the file is not read
+        ("--config_file a.yaml --cpu", OFFLOAD, "", ("accept", None)),
     ],
 )
 def test_plugins_of_a_loop_of_its_own(checked_project, flags, file, arguments, expected):
@@ -240,3 +241,18 @@ def test_plugins_of_a_loop_of_its_own(checked_project, flags, file, arguments, e
     report = checked_project(files, "accelerate==1.10.1", "deepspeed==0.17.5", paths=["run.sh"])
     severities = [severity for _, severity in found(report)]
     assert (report["runs"][0]["verdict"], next(iter(severities), None)) == expected, report["diagnostics"]
+
+
+@each_case(
+    ("release", "block", "steps"),
+    [
+        ("1.5.0", "  gradient_accumulation_steps: 2\n", 4),
+        ("1.4.0", "  gradient_accumulation_steps: 2\n", 2),  # the file's
+        ("1.4.0", "  zero_stage: 2\n", 4),
+    ],
+)
+def test_a_flag_and_the_same_key_in_a_block(checked_project, release, block, steps):
+    line = "accelerate launch --config_file a.yaml --gradient_accumulation_steps 4 train.py\n"
+    files = {"run.sh": line, "a.yaml": DEEPSPEED + block, "train.py": LOOP.replace("ARGUMENTS", "")}
+    report = checked_project(files, f"accelerate=={release}", paths=["run.sh"])
+    assert report["runs"][0]["resolved"]["accumulation"] == steps

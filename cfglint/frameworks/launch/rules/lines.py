@@ -24,7 +24,7 @@ from cfglint.source.shell.command import SHOWN
 BROKEN = re.compile(r"(?:(?<=\\)[ \t]+\r?|\r)(?=\n)")  # blanks behind a backslash, the carriage return of a line
 OF_LINE = (  # the rules whose findings are problems of the line alone, whatever the run has
     "LCH002 LCH003 LCH004 LCH005 LCH007 LCH008 LCH009 LCH010 LCH011 LCH013 LCH014 LCH015 LCH016 LCH017 LCH018 LCH021 LCH022 LCH023 LCH024 "
-    "LCH030"
+    "LCH030 LCH031"
 )
 OFF_NCCL = ("use_cpu", "no_cuda", "ddp_backend")  # arguments of a training without CUDA, or without NCCL
 
