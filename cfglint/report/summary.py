@@ -10,7 +10,7 @@ from cfglint.evaluate import Choice, Unknown, because
 from cfglint.explanation.summary import RunSummary, origin, value_or_auto
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.setting import DEFAULT, NOT_KNOWN, Setting
-from cfglint.findings.wording import counted
+from cfglint.findings.wording import counted, first_few
 from cfglint.frameworks import framework
 from cfglint.frameworks.releases.versions import is_likely
 from cfglint.frameworks.summary import FILLED, GROUPS, Item
@@ -102,6 +102,11 @@ def verdict(account: RunSummary) -> list[Paragraph]:
             why = f": {', '.join(run.beyond_limits)} exceeds a limit of cfglint"
         elif run.unmodelled:
             why = f": {run.unmodelled} is not modelled"
+        elif run.is_unreadable_template:
+            why = ": the file is a template, which cannot be read before it is filled"
+        elif run.placeholders:
+            keys = sorted({f"`{key[1:].replace('/', '.')}`" for _, key in run.placeholders})
+            why = f": {first_few(keys)} {'is a placeholder' if len(keys) == 1 else 'are placeholders'}"
         elif run.undecided_releases:
             why = f": it depends on the release of {' and '.join(run.undecided_releases)}, which is not pinned"
         elif run.depends_on_processes:

@@ -9,10 +9,10 @@ from cfglint.findings.diagnostic import ERROR, Diagnostic, Fix
 from cfglint.findings.fix_builders import unsafe_because
 from cfglint.rewrite.value_change import ValueChange, combined_changes
 from cfglint.run.checked import CheckedRun
-from cfglint.source import edit, writing
+from cfglint.source import edit, files, writing
 from cfglint.source.annotations import Callable, TypeAlias
 from cfglint.source.change import Change, Edit, EditRefused
-from cfglint.source.document import Document
+from cfglint.source.document import Document, Part
 from cfglint.source.files import BYTE_ORDER_MARK, Identity
 from cfglint.source.record import Record
 from cfglint.source.sections import every_document, file_document, reread_all
@@ -212,11 +212,19 @@ def _edited(documents: dict[str, Document], document: Document, fix: Fix) -> str
 # ---- writing
 
 
+def is_marked(document: Document) -> bool:
+    """Whether the file begins with a byte order mark, which the text of a script or program no longer has."""
+    try:
+        return document.bom or (isinstance(document, Part) and files.read_bytes(document.path).startswith(BYTE_ORDER_MARK))
+    except files.FileProblem:
+        return False
+
+
 def writes_of(documents: list[Document], texts: dict[str, str]) -> list[writing.Edited]:
     """One write per document with a new content; it refuses a file that has changed since it was read."""
     writes: list[writing.Edited] = []
     for document in documents:
         if document.path in texts:
-            identity = Identity((BYTE_ORDER_MARK if document.bom else b"") + document.text.encode("utf-8"))
+            identity = Identity((BYTE_ORDER_MARK if is_marked(document) else b"") + document.text.encode("utf-8"))
             writes.append(writing.Edited(document.path, identity, identity.encoded(texts[document.path])))
     return writes

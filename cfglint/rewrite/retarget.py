@@ -440,7 +440,7 @@ def _rewrite(found: Retarget, resized: Resized, opened: list[str]) -> None:
     key = found.run.configs[0].gpus_key
     if because and key:
         because = f": `{key}` is {imposed}; set it to {found.gpus}, or remove it"
-    if reasons and any(document.is_in_code for document in found.run.documents):
+    if reasons and (found.run.placeholders or any(document.is_in_code for document in found.run.documents)):
         because = f": {reasons[0]}"
     raise EditRefused(f"no edit of the batch keys in these files reaches this target{because}{by_hand(terms, found, run)}", 0)
 

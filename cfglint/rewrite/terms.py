@@ -8,9 +8,10 @@ from itertools import combinations, product
 from cfglint.findings.setting import DEFAULT, OVERRIDE, Setting, integer
 from cfglint.frameworks.base import Config
 from cfglint.rewrite.value_change import ValueChange, value_at
+from cfglint.run.templates import PLACEHOLDER
 from cfglint.source import edit
 from cfglint.source.annotations import Iterator
-from cfglint.source.change import DELETE, INSERT, RENAME, REPLACE, Change
+from cfglint.source.change import DELETE, INSERT, RENAME, REPLACE, Change, EditRefused
 from cfglint.source.document import SCALAR, Document, Node, Path, Written
 from cfglint.source.python.call import CallDocument
 from cfglint.source.sections import file_document, in_file
@@ -53,6 +54,11 @@ class Term:
         setting = self.setting.at_value
         document = setting.document or self.config.documents[0]
         path = in_file(document, setting.path)
+        facts, node = self.config.facts, setting.node
+        declared = facts.complete or facts.kind_given or document.is_command or document.is_call
+        mark = PLACEHOLDER.fullmatch(node.raw.strip()) if self.in_file and not declared and node is not None else None
+        if mark is not None:
+            raise EditRefused(f"`{setting.name}` is the placeholder {mark[0]}, which is filled elsewhere and not edited", 0)
         if self.obsolete is not None:
             text, obsolete = spell(self.value, document), in_file(document, self.obsolete.path)
             if self.in_file:

@@ -137,6 +137,8 @@ class ScanStats(Record):
             self.readers[run.written_at] = None
         if run.is_unreadable_template:
             self.templates += [document.path for document in run.documents]
+        if run.placeholders and run.verdict is None:
+            self.not_known.update((f"`{key[1:].replace('/', '.')}`", None) for _, key in sorted(run.placeholders))
         self.beyond_limits += [path for path in run.beyond_limits if path not in self.beyond_limits]
         if run.unmodelled:
             self.unmodelled[run.unmodelled] = self.unmodelled.get(run.unmodelled, 0) + 1

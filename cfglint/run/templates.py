@@ -256,7 +256,8 @@ class TemplateRun(CheckedRun):
         self._template = documents, kinds, found
         self.bugs.clear()  # caused by the placeholders; real ones appear in the fillings
         self.is_unreadable_template = not any(found)
-        self.placeholders = {(document.path, pointer(path)) for document, paths in zip(documents, found, strict=True) for path in paths}
+        places = ((document.path, pointer(path)) for document, paths in zip(documents, found, strict=True) for path in paths)
+        self.placeholders = frozenset(places)
         # The first of all worlds with the same fillings: those of a string or a boolean are soon repeated.
         fillings = [filling for paths in found for filling in paths.values()]
         worlds = {tuple(filling[world % len(filling)] for filling in fillings): world for world in reversed(range(WORLDS))}

@@ -707,3 +707,12 @@ def test_a_folder_is_no_log(tmp_path, monkeypatch, capsys):
     (tmp_path / "logs").mkdir()
     assert main(["log", "logs"]) == 2
     assert "logs: a folder; pass one of the logs in it" in capsys.readouterr().err
+
+
+def test_a_byte_order_mark_is_no_json_for_a_trainer(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ds.json").write_text('\ufeff{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 2}}')
+    assert main(["check", "ds.json"]) == 0
+    assert "SRC003" in capsys.readouterr().out
+    assert main(["check", "ds.json", "--kind", "deepspeed"]) == 0
+    assert "SRC003" not in capsys.readouterr().out  # hjson skips it

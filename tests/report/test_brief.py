@@ -90,3 +90,14 @@ def test_errors_come_first(told):
     lines = told(TRAINER + "fp16: true\nbf16: true\n", "--run", "--gpus", "8")
     assert lines[0] == "It would not start: 1 error, see `cfglint check`."
     assert "batch      256 = 4 x 8 x 8 (micro batch x accumulation x data parallel)" in lines
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (TRAINER.replace("size: 4", "size: ${SIZE}"), "`per_device_train_batch_size` is a placeholder"),
+        (TRAINER + "{% if x %}\nseed: 1\n{% endif %}\n", "the file is a template, which cannot be read before it is filled"),
+    ],
+)
+def test_a_template_is_told_to_be_one(told, text, why):
+    assert " ".join(" ".join(told(text)).split()).startswith(f"Whether it would start is not known: {why}.")

@@ -309,3 +309,14 @@ OF_LAUNCHER = "distributed_type: DEEPSPEED\ndeepspeed_config:\n  zero_stage: 2\n
 def test_the_default_of_an_option_that_the_engine_or_the_loop_gets(fixed, code, line):
     changed, _ = fixed({"train.py": code, "run.sh": line, "acc.yaml": OF_LAUNCHER}, "run.sh")
     assert changed == {"train.py": code.replace("default=2", "default=8")}
+
+
+@pytest.mark.parametrize("name", ["train.py", "run.sh"])
+def test_a_byte_order_mark_stays(fixed, name):
+    line = "\n\ntorchrun --nproc_per_node 8 train.py --output_dir o --per_device_train_batch_size 4 --gradient_accumulation_steps 2\n"
+    text = f"\ufeff{program(built(2))}" if name == "train.py" else f"\ufeff{line}"
+    parsed = program("(args,) = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()")
+    files = {name: text} if name == "train.py" else {name: text, "train.py": parsed}
+    changed, _ = fixed(files, name)
+    assert changed[name].startswith("\ufeff")
+    assert len(changed[name]) == len(text)

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cfglint.cli import main
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.launch.overrides import Override
 from cfglint.rewrite.retarget import MissingFactError, implied_gpus, retarget
@@ -166,3 +167,11 @@ def test_written_sizes_next_to_an_automatic_total_are_left_to_change_with_the_tr
     assert found.texts == {}
     assert [(each.key, each.before, each.after) for each in found.by_hand] == [("/gradient_accumulation_steps", 8, 32)]
     assert [(each.key, each.value) for each in found.needs] == [("per_device_train_batch_size", 1), ("gradient_accumulation_steps", 32)]
+
+
+def test_a_placeholder_is_not_edited(tmp_path, capsys):
+    text = "output_dir: o\nper_device_train_batch_size: ${SIZE}\ngradient_accumulation_steps: 2\nlearning_rate: 1.0e-5\n"
+    (tmp_path / "a.yaml").write_text(text)
+    assert main(["fix", str(tmp_path / "a.yaml"), "--gpus", "8", "--global-batch", "64"]) == 2
+    assert "is the placeholder ${SIZE}, which is filled elsewhere and not edited" in " ".join(capsys.readouterr().err.split())
+    assert (tmp_path / "a.yaml").read_text() == text

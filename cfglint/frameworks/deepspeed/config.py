@@ -100,7 +100,7 @@ class DeepSpeedConfig(Config):
         document = self.documents[0]
         reading = (self.framework.loader(document, self.facts) if document.syntax == "python" else HJSON).read(document)
         problems = reading.problems
-        if not self.facts.kind_given and (problems or document.relaxations):
+        if not self.facts.kind_given and (problems or document.relaxations or document.bom):
             strict = STRICT_JSON.read(document)
             note = ""
             if problems and not strict.problems:
