@@ -55,6 +55,41 @@ def test_an_unknown_value_leaves_the_others_known(checked):
     assert checked("load()", "") == ([None, None, 64], [("KEY105", "train.py", 7)])
 
 
+SECTIONS = """
+import argparse
+import deepspeed
+import torch
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--stage", type=int, default=0)
+args = parser.parse_args()
+made = {"train_micro_batch_size_per_gpu": 6, "zero_optimization": {"stage": args.stage}, "fp16": {"enabled": args.stage == 3}}
+made["train_batch_size"] = 6 * torch.distributed.get_world_size() * 2
+engine, *_ = deepspeed.initialize(model=load(), optimizer=load(), config=made)
+"""
+
+
+def test_unknown_sections_and_sizes_are_no_defaults(tmp_path, monkeypatch, capsys):
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text(SECTIONS)
+    model = ["--model", "Qwen/Qwen2.5-7B"]
+    for line, options, expected in [
+        ("deepspeed --num_gpus 8 train.py --stage $STAGE", model, ["batch 96 = 6 x 2 x 8", "not known precision, ZeRO stage, because"]),
+        ("deepspeed --num_gpus 8 train.py --stage 3", model, ["rate fp16, ZeRO stage 3", "memory 20"]),
+        (
+            "deepspeed train.py --stage 3",
+            [],
+            ["batch not known, micro batch 6 rate", "not known accumulation, global batch, because train.py"],
+        ),
+    ]:
+        (tmp_path / "run.sh").write_text(f"{line}\n")
+        main(["explain", "run.sh", *options])
+        printed = " ".join(capsys.readouterr().out.split())
+        assert [each for each in expected if each not in printed] == [], printed
+        assert ("GiB" in printed) == ("memory 20" in expected)
+
+
 HYDRA = """
 import deepspeed, hydra
 from omegaconf import OmegaConf

@@ -8,6 +8,7 @@ DeepSpeed does not check the types first, so the arithmetic accepts strings and 
 from __future__ import annotations
 
 from cfglint.batch.equation import completed
+from cfglint.evaluate import Unknown
 from cfglint.findings.setting import Batch, BatchProblem, Layout, Setting, derived
 from cfglint.findings.vocabulary import BatchReason
 from cfglint.findings.wording import described, spelled
@@ -51,7 +52,8 @@ def resolve(config: DeepSpeedConfig) -> Batch:
             settings[key].document = config.documents[0]
         else:
             settings[key] = config.setting(key)
-            settings[key].value = value
+            unknown = [size for size in (triple.values[key], *sizes.values()) if isinstance(size, Unknown)]
+            settings[key].value = unknown[0] if unknown and value is None else value  # one that is not set follows from the others
     tensor = config.section("tensor_parallel")["autotp_size"] if config.looks_up("tensor_parallel") else 1
     tensor = tensor if isinstance(tensor, int) and tensor > 1 else 1  # which DeepSpeed's arithmetic does not divide by
     size = config.values.get("sequence_parallel_size", 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.evaluate import Reason
+from cfglint.evaluate import Reason, Unknown
 from cfglint.findings.rule import Rule
 from cfglint.findings.setting import OVERRIDE, Setting
 from cfglint.findings.vocabulary import Stage
@@ -158,7 +158,8 @@ class DeepSpeedConfig(Config):
 
     @property
     def stage(self) -> int | None:
-        stage: int | None = self.zero["stage"]
+        """The stage; None if the section that sets it is not known."""
+        stage: int | None = None if isinstance(self.values.get("zero_optimization"), Unknown) else self.zero["stage"]
         return stage
 
     @property
@@ -188,7 +189,14 @@ class DeepSpeedConfig(Config):
         switches = [self.get(key, "enabled") for key in ("fp16", self.section_key("bf16"))]
         if self.trainer is not None:
             return True in switches or (self.trainer.knows("fp16") and self.trainer.knows("bf16"))
-        return not self.open or "auto" not in switches
+        return self.unknown_precision is None and (not self.open or "auto" not in switches)
+
+    @property
+    def unknown_precision(self) -> Unknown | None:
+        """The section that is not known and decides about the precision; None if neither does."""
+        sections = [self.values.get(key) for key in ("fp16", self.section_key("bf16"))]
+        is_known = any(isinstance(section, dict) and section.get("enabled") is True for section in sections)
+        return None if is_known else next((section for section in sections if isinstance(section, Unknown)), None)
 
     # ---- the run
 

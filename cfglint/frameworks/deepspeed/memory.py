@@ -86,7 +86,7 @@ def model(config: DeepSpeedConfig) -> Model | None:
 
 def inputs(config: DeepSpeedConfig, model: Model) -> Inputs | None:
     """The settings of a run with a DeepSpeed file only: its script decides checkpointing and attention, and may pass the optimizer."""
-    if not config.readable:
+    if not config.readable or config.stage is None or config.unknown_precision is not None:
         return None
     batch = config.batch
     micro, ranks, accumulation = batch.micro_batch.integer or 0, batch.data_parallel.integer, batch.accumulation.integer

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.batch import steps
+from cfglint.evaluate import Unknown
 from cfglint.findings.setting import Setting
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.models import default_of_key
@@ -71,13 +72,17 @@ def schedule(config: DeepSpeedConfig, summary: Summary) -> None:
 
 
 def precision(config: DeepSpeedConfig, summary: Summary) -> None:
-    if not config.knows_precision:
+    if config.unknown_precision is not None:
+        summary.add(PRECISION, "precision", config.setting("fp16", "enabled", value=config.unknown_precision))
+    elif not config.knows_precision:
         summary.derive(PRECISION, "precision", "precision", None, '"auto" is resolved by the trainer')
     else:
         name = config.precision
         because = config.at(name, "enabled").place if name != "fp32" else "neither fp16 nor bf16 is enabled"
         summary.derive(PRECISION, "precision", "precision", name, because)
-    summary.add(PRECISION, "ZeRO stage", config.setting("zero_optimization", "stage", value=config.stage))
+    section = config.values.get("zero_optimization")
+    stage = section if isinstance(section, Unknown) else config.stage
+    summary.add(PRECISION, "ZeRO stage", config.setting("zero_optimization", "stage", value=stage))
     for label, key in (("optimizer offload", "offload_optimizer"), ("weights offload", "offload_param")):
         if config.get("zero_optimization", key, "device") is not None:
             add_offload(summary, label, config.setting("zero_optimization", key, "device"), config.stage)
