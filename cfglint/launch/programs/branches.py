@@ -121,6 +121,7 @@ class Branches(Expressions):
         """Evaluate the branches of an unknown condition, each by itself, and join what they leave."""
         ended: list[Signal] = []
         through: list[Writes] = []
+        went_on = 0
         behind: list[tuple[ast.AST, int]] = []  # the conditions of what follows: some branch has left the function or the loop
         for side, way in enumerate(ways):
             before = len(self.conditions)
@@ -133,6 +134,7 @@ class Branches(Expressions):
                 del self.conditions[before:]
             if leaves is None:
                 through.append(writes)
+                went_on = side
                 behind += [each for each in inside if each[1] < 0]
                 continue
             ended.append(leaves)
@@ -145,6 +147,8 @@ class Branches(Expressions):
         gives_up = isinstance(node, ast.If) and any(len(body) > 1 and reports_and_leaves(body) for body in (node.body, node.orelse))
         if not isinstance(node, ast.Try) and not gives_up:  # what a handler ends has failed
             behind += [(node, side) for side in sides]
+            if LEFT in sides and len(through) == 1:  # what follows is the other branch
+                behind.append((node, went_on))
         self.conditions += behind
 
     def changed_since(self, mark: int) -> Writes:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import ast
 import contextlib
+from functools import partial
 
-from cfglint.evaluate import Reason
+from cfglint.evaluate import Choice, Reason
 from cfglint.launch.kinds import kind_of_class
 from cfglint.launch.programs import config_files, library, line_parsers, training_loops
 from cfglint.launch.programs.branches import Signal
@@ -18,6 +19,7 @@ from cfglint.launch.programs.modules import External, Modules, ProgramModule
 from cfglint.launch.programs.objects import (
     ACCELERATOR,
     ENGINE,
+    MOST_OBJECTS,
     NONE,
     OPEN,
     Built,
@@ -34,6 +36,7 @@ from cfglint.launch.programs.objects import (
     Partial,
     Sequence,
     Value,
+    one_of,
     same,
     text_of_path,
     unknown,
@@ -41,7 +44,7 @@ from cfglint.launch.programs.objects import (
 from cfglint.launch.programs.scopes import FUNCTIONS, BuiltCall, Scope, dotted
 from cfglint.launch.programs.shared_modules import SHARED
 from cfglint.launch.programs.training_loops import TrainingLoops
-from cfglint.source.annotations import Any
+from cfglint.source.annotations import Any, Callable
 from cfglint.source.budget import Budget, Exhausted
 from cfglint.source.dataclass_fields import annotated
 from cfglint.source.record import Record
@@ -61,6 +64,13 @@ SEVERAL = Reason("branch", "evaluations of the call that differ")
 FIRST = "output_dir"  # the first parameter of the classes of arguments
 # Base classes outside of the program that give their objects no attributes.
 WITHOUT_ATTRIBUTES = ("BaseModel", "NamedTuple", "TypedDict", "Enum", "object", "ABC", "Struct", "BaseSettings", "Generic")
+
+
+def is_of_program(function: Value) -> bool:
+    """Whether what a call runs, and records, is code of the program with places of its own."""
+    data = function.data
+    is_of_framework = isinstance(data, Class) and any(isinstance(each, External) and is_framework(each.name) for each in data.line)
+    return isinstance(data, (Function, Method, Class)) and not is_of_framework
 
 
 class MadeCall(Record):
@@ -103,6 +113,8 @@ class MadeCall(Record):
             equal = here is not None and there is not None and same(here[1], there[1])
             self.arguments[name] = here if equal and here is not None else (key, unknown(SEVERAL))
         self.every = self.every and other.every
+        common = tuple(each for each in self.conditions if each in other.conditions)
+        self.conditions = common or (self.conditions if other.conditions else ())
         self.results.extend(other.results)
 
 
@@ -240,6 +252,10 @@ class ProgramEvaluation(TrainingLoops):
         own = self.own_method(function, "__call__")
         if own is not None:
             return self._run(own, given, named)
+        possible = [each for each in data.options if each is not None] if isinstance(data, Choice) else []
+        if possible and all(map(is_of_program, possible[:MOST_OBJECTS])):  # such as the functions of a table
+            ways: list[Callable[[], Value]] = [partial(self.called, each, given, named, node) for each in possible[:MOST_OBJECTS]]
+            return one_of(self.alternatives(node, ways), *function.reasons)
         if not function.known:
             self.opened_objects(function)
             for value in (*given, *named.values()):

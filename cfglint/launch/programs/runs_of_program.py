@@ -160,7 +160,11 @@ def groups(calls: Sequence[BuiltCall], evaluated: Evaluated) -> list[list[int]]:
     made = {place: [each for each in evaluated.made[calls[place].call].results if isinstance(each, Built)] for place in reached}
     if any(each.is_given for results in made.values() for each in results):  # one that no trainer or other code gets is none of a run
         reached = [place for place, results in made.items() if any(each.is_given or each.is_passed or each.is_open for each in results)]
-    sides = {place: branches(calls[place]) for place in reached or every}
+    sides: dict[int, dict[ast.AST, int]]
+    if reached:  # by the branches that led to them, of which those that a function has left say nothing here
+        sides = {place: {node: side for node, side in evaluated.made[calls[place].call].conditions if side >= 0} for place in reached}
+    else:
+        sides = {place: branches(calls[place]) for place in every}
     found: list[list[int]] = []
     for place, own in sides.items():  # one excludes another in a different branch of one condition
         excluded = {other for other in sides if any(own.get(test, side) != side for test, side in sides[other].items())}
@@ -172,8 +176,9 @@ def groups(calls: Sequence[BuiltCall], evaluated: Evaluated) -> list[list[int]]:
     return found
 
 
-def branches(call: BuiltCall) -> dict[ast.If | ast.IfExp, bool]:
-    found: dict[ast.If | ast.IfExp, bool] = {}
+def branches(call: BuiltCall) -> dict[ast.AST, int]:
+    """The side of each branch around a call that is written in its function."""
+    found: dict[ast.AST, int] = {}
     inside: ast.AST = call.node
     for above in call.scope.module.above(inside):
         if inside is call.scope.node:

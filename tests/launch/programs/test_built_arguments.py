@@ -312,6 +312,28 @@ def test_branches_of_one_condition_are_alternatives_of_one_run(check, capsys):
     assert "(alternative 2 of 2, built at train.py:11)" in capsys.readouterr().out
 
 
+@each_case(
+    ("main_lines", "sizes"),
+    [
+        ("if known() == 'a':\n    a()\nelse:\n    b()", {2: [1, 2]}),
+        ("{'a': a, 'b': b}[known()]()", {2: [1, 2]}),
+        ("def main():\n    if known() == 'a':\n        return a()\n    b()\nmain()", {2: [1, 2]}),
+        ("def main():\n    if known() == 'a':\n        a()\n    b()\nmain()", {0: [1, 2]}),
+        ("if known():\n    a()\nif other():\n    b()", {0: [1, 2]}),
+        ("if known():\n    a()\nelse:\n    b()\na()", {0: [1, 2]}),
+        ("{'a': a, 'b': b}['b']()", {0: [2]}),
+    ],
+)
+def test_functions_that_branches_call_make_alternatives_of_one_run(check, main_lines, sizes):
+    """The sizes of the runs, by how many alternatives there are; without alternatives each is a run."""
+    made = "    return TrainingArguments('out', per_device_train_batch_size={})\n"
+    functions = [f"def {name}():\n{made.format(size)}" for name, size in (("a", 1), ("b", 2))]
+    found: dict[int, list[int]] = {}
+    for run in check(f"{''.join(functions)}{main_lines}")["runs"]:
+        found.setdefault(run["launch"].get("alternative", {}).get("of", 0), []).append(run["resolved"]["micro_batch"])
+    assert found == sizes
+
+
 def test_a_call_in_a_branch_gives_no_error(check):
     found = check("if x:\n    args = TrainingArguments('out', learning_rate='1e-4')")["diagnostics"]
     assert [each["severity"] for each in found] == ["warning"]
