@@ -30,7 +30,7 @@ BLANK = ("", "", "")
 def as_text(account: RunSummary, width: int | None = None) -> str:
     """The summary of a run, folded to a width in columns (80 by default)."""
     run = account.run
-    paths = [document.path for document in run.documents]
+    paths = list(dict.fromkeys(document.path for document in run.documents))
     names = {path: os.path.basename(path) for path in paths}
     if len(set(names.values())) < len(names):
         names = {}
@@ -199,7 +199,7 @@ def as_brief(account: RunSummary, width: int | None = None) -> str:
     """The short answer, folded to a width in columns (80 by default)."""
     items = {item.label: item for item in account.items}
     targets = ", ".join(f"{package} {version} ({account.run.target_from[package]})" for package, version in account.run.target.items())
-    files = ", ".join(document.path for document in account.run.documents)
+    files = ", ".join(dict.fromkeys(document.path for document in account.run.documents))
     lines = [*verdict(account), *paragraph("", f"{files}: {targets}" if targets else files), *on_asked_gpus(account)]
     needed = f"pass {' and '.join(account.memory_flags)} to see whether it fits" if account.memory_flags else ""
     if account.memory is not None:

@@ -190,7 +190,7 @@ class Discovery:
                 yield from self.launches(path)
             elif is_program(path) and not self.request.section:
                 for run in self.built_in(path):
-                    run.unless_named = path
+                    run.unless_named = path if run.launch.line is None else None
                     yield run
             else:
                 yield from self._config(path)
@@ -299,6 +299,8 @@ class Discovery:
         is_named = path in self.request.named
         started = [*self.launches(path)]
         yield from started
+        if started and self.source.identity(name) in self.identities(self.taken):  # it starts itself
+            return
         if len(self.request.named) > FEW and only is None and not may_train(content_of(name)):
             self.recognition.count_unrecognized(path, [])
             return

@@ -81,7 +81,7 @@ class LaunchChoiceError(UnknownKindError):
         elif is_program(path):
             from cfglint.source.dataclass_fields import problem_of
 
-            text = "this program builds none of the arguments that are modelled; name the script that launches it"
+            text = "no arguments that are modelled and no launch were found in this program; name the script that launches it"
             text = problem_of(path) or text
         else:
             where = "the fenced blocks of this page" if path.lower().endswith(MARKDOWN) else "this script"

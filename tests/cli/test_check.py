@@ -691,7 +691,7 @@ class TestOutputOfHooks:
     ("name", "text", "told"),
     [
         ("a.yaml", " \n", "the file is empty"),
-        ("a.py", "print(1)\n", "this program builds none of the arguments that are modelled; name the script that launches it"),
+        ("a.py", "print(1)\n", "no arguments that are modelled and no launch were found in this program; name the script that launches it"),
         ("a.out", "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 9.28 GiB.\n", "`cfglint log a.out` explains it"),
     ],
 )

@@ -350,8 +350,8 @@ for epoch in trange(args.epochs, desc="Epoch"):
 @each_case(
     ("line", "settings"),
     [
-        ("train.py", {"epochs": 3, "warm-up": 50, "schedule": "cosine"}),
-        ("train.py --epochs 7", {"epochs": 7, "warm-up": 50, "schedule": "cosine"}),
+        ("train.py", {"epochs": 3, "total steps": None, "warm-up": 50, "schedule": "cosine"}),
+        ("train.py --epochs 7", {"epochs": 7, "total steps": None, "warm-up": 50, "schedule": "cosine"}),
         ("train.py --max_steps 400", {"total steps": 400, "warm-up": 50, "schedule": "cosine"}),
     ],
 )

@@ -96,3 +96,16 @@ def test_a_word_is_edited_where_it_is_written(project):
     text = (project / "launch.py").read_text()
     assert '"--nproc_per_node", "4", "train.py"' in text
     assert '"--gradient_accumulation_steps", "2"]' in text
+
+
+def test_a_program_that_starts_itself_is_one_run(project, capsys):
+    start = WORDS.replace('"train.py"', "__file__").replace('"2"', '"8"')
+    (project / "launch.py").unlink()
+    (project / "train.py").write_text(
+        f"import os, subprocess, sys\nif 'LOCAL_RANK' not in os.environ:\n    subprocess.run({start})\n    sys.exit(0)\n{TRAIN}"
+    )
+    for path in (".", "train.py"):
+        assert main(["explain", path]) == 0
+        assert "batch      64 = 8 x 1 x 8" in capsys.readouterr().out
+        assert main(["check", path]) == 0
+        assert "1 file checked" in capsys.readouterr().err
