@@ -244,3 +244,13 @@ def test_the_summary_says_what_no_finding_says_of_the_memory(tmp_path, monkeypat
     printed = capsys.readouterr().err
     assert said in printed
     assert printed.count("memory") == (1 if option else 0)
+
+
+def test_a_change_of_the_memory_says_what_it_assumes_of_adapters(checkout, capsys):
+    line = "--mm_tunable_parts mm_mlp_adapter --per_device_train_batch_size {}\n"
+    checkout.write(run__sh=f"{LINE} {line.format(1)}")
+    checkout.commit()
+    checkout.write(run__sh=f"{LINE} {line.format(16)}")
+    main(["review", "--base", "HEAD", "--model", "llama-2-7b", "--seq-length", "2048"])
+    (memory,) = [text for text in capsys.readouterr().out.splitlines() if text.startswith("  memory")]
+    assert memory.endswith(", if all weights are trained in spite of `mm_tunable_parts`")

@@ -23,6 +23,7 @@ Trainer(args=args).train()
         ("--warmup_steps 0.1", "5.10.0", []),
         ("--report_to wandb tensorboard", "4.36.2", []),  # a list up to 4.39, one word since
         ("--report_to wandb tensorboard", "4.45.2", ["LCH003"]),
+        ("--logging_steps 1 -tf32 False", "5.10.0", ["LCH003"]),  # an option with one dash is none with two
     ],
 )
 def test_a_value_is_refused_by_the_type_of_its_release(tmp_path, arguments, release, codes):

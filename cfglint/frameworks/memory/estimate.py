@@ -44,6 +44,7 @@ MODEL_FLAG = "--model"
 CARD_FLAG = "--gpu-memory"
 ROWS_FLAG = "--seq-length"
 GPUS_FLAG = "--gpus"
+ALL_TRAINED = "all weights are trained"  # the begin of an assumption
 CERTAINTY = {"A": "close estimate", "B": "estimate", "C": "rough estimate"}
 
 
@@ -110,7 +111,10 @@ class RunMemory(Record):
         changed_from = f"{was} -> " if was != rounded(total.total) else ""
         gpus = "if it is on 1 GPU" if is_open[0] else "on each GPU"
         band = f"{changed_from}{rounded(total.total)} GiB{self.of_card} {gpus} ({rounded(total.low)} to {rounded(total.high)})"
-        return f"memory {band}: {on_cards(total)}" if self.available is None else f"memory {band}{self.word}"
+        all_trained = next((text for text in reversed(self.inputs.assumed) if text.startswith(ALL_TRAINED)), "")
+        return (
+            f"memory {band}{f': {on_cards(total)}' if self.available is None else self.word}{f', if {all_trained}' if all_trained else ''}"
+        )
 
     @property
     def assumed_of_card(self) -> list[str]:

@@ -7,6 +7,7 @@ launcher adds).
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 
 from cfglint.evaluate import Reason, Unknown
@@ -24,6 +25,7 @@ from cfglint.source.shell.placed_text import Text
 
 ONE = ("1", "?")
 TAKES_ONE = {"report_to": Releases((4, 40, 0), package="transformers")}  # options that took several words before
+SINGLE_DASHED = re.compile(r"-[A-Za-gi-z][\w-]+")  # `-h` asks for the help
 MOST_NAMED = 8  # choices in a message
 
 
@@ -45,6 +47,11 @@ class Known:
     def meant(self, name: str) -> list[str]:
         """The arguments that a name may abbreviate; that of the name alone, if there is one."""
         return [name] if name in self.takes else [each for each in self.takes if each.startswith(name)]
+
+    def lacks(self, word: Text) -> bool:
+        """Whether a word is an option with one dash that the parser does not have; `-tf32` is none of `--tf32`."""
+        is_option = word.known and SINGLE_DASHED.fullmatch(word.string) is not None
+        return is_option and not any(option.startswith(word.string[:2]) for field in self.own.values() for option in field.options)
 
     def expanded(self, name: str) -> str:
         """The argument that a name abbreviates; the name itself if it abbreviates none, or several."""
@@ -80,7 +87,10 @@ def problems(line: LaunchLine, arguments: list[Argument], before: list[Text], kn
                     yield unconverted(word, argument.name, kind, program, releases)
         rest = argument.texts[1:] if takes in ONE else argument.texts if takes == "0" else []
         rest = [word for word in rest if not (is_to_be_filled_in(word) and is_in_page(word))]  # `...`, `<other-arguments>`
-        if program.is_strict and rest and are_words(argument.texts):
+        short = program.parser in HF_PARSERS and rest and known.lacks(rest[0])
+        if program.is_strict and short and are_words(argument.texts[:1]):
+            yield single_dashed(rest, known)
+        elif program.is_strict and rest and are_words(argument.texts):
             yield left_over(rest, f"--{argument.name}", program, since=TAKES_ONE.get(argument.name))
         if program.is_strict and program.parser == ARGPARSE and takes is None and not any(n.startswith(argument.name) for n in known.takes):
             yield unrecognized(argument, known)
@@ -93,6 +103,15 @@ def problems(line: LaunchLine, arguments: list[Argument], before: list[Text], kn
             yield LineProblem("LCH003", "error", behind[0], "--", message, raised, remedy="remove `--`")
     if not before and not further_arguments(line.arguments) and all(word.known or word.string.strip("<?>") for word in line.arguments):
         yield from missing(line, {each.name for each in arguments}, program)
+
+
+def single_dashed(words: list[Text], known: Known) -> LineProblem:
+    option, program = words[0].string, known.program
+    message, remedy = f"`{option}` is not an argument of {program.path}", f"remove `{option}`"
+    if option[1:].replace("-", "_") in known.takes:
+        message, remedy = f"{message}; did you mean `-{option}`?", f"write `-{option}`"
+    raised = refusal([word.string for word in words], program)
+    return LineProblem("LCH003", "error", words[0], option, message, raised, remedy=remedy)
 
 
 def are_words(texts: list[Text]) -> bool:
