@@ -29,6 +29,7 @@ TRAINERS_OWN = frozenset(
 )
 PROGRAMS_OF_USERS = (LAUNCH, TRAINER, "trl", ENGINE, LAUNCHER)  # consumers whose programs the users write
 OUTSIDE, UNPARSED = "it is not in the project", "it has no code that is parsed"
+SHORTEST, LEFT_OFF = 8, 2  # characters of a name that abbreviates an argument of the Trainer, and those that it lacks
 LENGTH = ("per_device_train_batch_size", "gradient_accumulation_steps", "num_train_epochs")
 
 
@@ -107,6 +108,11 @@ def is_likely(command: CommandDocument, names: set[str]) -> bool:
 def take_trainer_arguments(launch: Launch, line: LaunchLine, command: CommandDocument, names: set[str]) -> None:
     """Treat a line with arguments of the Trainer as that of a program that parses them with HfArgumentParser; `names` are these."""
     launch.consumer, launch.is_main = TRAINER, True
+    if launch.parser is None:
+        for key in [*command.words]:
+            full = abbreviated(key)
+            if full and full not in command.words:
+                command.rename(key, full)
     program = (line.program.string if line.program is not None else "").rpartition("/")[2]
     own_defaults = line.program is not None and "swift/" in line.program.string.replace(".", "/")
     for key in launcher_of(line).own_fields:
@@ -120,6 +126,12 @@ def take_trainer_arguments(launch: Launch, line: LaunchLine, command: CommandDoc
         for key in LENGTH:
             if key not in command.words:
                 command.leave_open(key, Reason("program", "the default of the program"))
+
+
+def abbreviated(key: str) -> str:
+    """The argument of the Trainer that a name is but for its end (`--warmup_step`), which a program that is not read will hardly define."""
+    cut = [name for name in TRAINER_NAMES if name.startswith(key) and 0 < len(name) - len(key) <= LEFT_OFF] if len(key) >= SHORTEST else []
+    return cut[0] if len(cut) == 1 and key not in TRAINER_NAMES else ""
 
 
 def parser_of(line: LaunchLine) -> Reason:

@@ -46,6 +46,18 @@ def test_names_of_the_trainer_make_no_trainer_of_a_program_with_its_own_parser(a
     assert found["verdict"] == ("accept" if found["read"] else None)
 
 
+@pytest.mark.parametrize(
+    ("word", "batch"), [("gradient_accumulation_step", 16), ("gradient_accumulation", 4), ("gradient_acumulation_steps", 4)]
+)
+def test_a_name_whose_end_is_left_off_abbreviates_an_argument_of_the_trainer(asked, word, batch):
+    line = f"{LINE.strip()} --output_dir o --learning_rate 1e-5 --do_train --bf16 --{word} 4\n"
+    found, _ = asked({}, line)
+    assert found["resolved"]["global_batch"] == batch
+    checked, _ = asked({}, line, "check")
+    typo = {"gradient_acumulation_steps"} & {word}
+    assert {each["key"] for each in checked["diagnostics"] if each["code"] == "KEY200"} == {f"--{each}" for each in typo}
+
+
 def test_an_argument_that_the_accelerator_does_not_get_is_no_batch_and_is_not_edited(asked):
     loop = (
         "from accelerate import Accelerator\nfrom torch.utils.data import DataLoader\nacc = Accelerator()\n"
