@@ -15,7 +15,9 @@ from cfglint.source.document import LIMIT, MAPPING, NOT_STRICT_JSON, SCALAR, Doc
 from cfglint.source.numbers import DIGITS
 
 UNREADABLE = ("unreadable", "encoding", "control")
-FOLDER_OF_PAGE = Reason("file", "the folder of the line", "a page does not tell from which one it is started, and with which files")
+FOLDER_OF_PAGE = Reason(
+    "file", "the folder of the line", "a page or program does not tell from which one it is started, and with which files"
+)
 NULL_WORDS = ("none", "null")
 
 

@@ -20,7 +20,7 @@ TEXTS = ("token", "string", "format", "template", "prompt", "instruction", "deli
 ELLIPSES = ("...", "…")
 CAPITALS = ("TRUE", "FALSE", "YES", "NO", "ON", "OFF", "NONE", "NULL")  # values that may be written in capitals
 NOTEBOOK = ".ipynb"
-SHOWN = (*MARKDOWN, NOTEBOOK)  # files whose commands may need files that others before them create
+SHOWN = (*MARKDOWN, NOTEBOOK, ".py")  # files whose commands may need files that others before them, or a program, create
 
 
 def is_placeholder(text: str) -> bool:
