@@ -29,7 +29,7 @@ class CheckedRun(LoadedRun):
 
     _diagnostics: list[Diagnostic] | None = None
     is_unreadable_template = False
-    placeholders: frozenset[tuple[str, str]] = frozenset()  # of a template: (file, pointer of the value)
+    placeholders: frozenset[tuple[str, str]] = frozenset()  # (file, pointer)
     asks_other_releases = True
     incomplete_script = ""  # why further launch lines of its script are not known
     read_for: str | None = None  # the named file for which it was looked for, because it reads that

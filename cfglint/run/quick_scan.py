@@ -23,11 +23,8 @@ LARGEST = 5_000_000  # bytes of a program or notebook
 PACKAGES = (b"transformers", b"trl", b"deepspeed", b"unsloth")
 ACCELERATE, ACCELERATOR, BACKWARD = b"accelerate", b"Accelerator(", b".backward("  # a training loop of its own
 CELLS, COMMANDS = b'"cell_type"', (b'"!', b'"%%')  # a notebook whose cells start commands
-STARTING = (b"subprocess", b"os.system(", b"os.popen(", b"os.exec")  # what a program calls to start a command, and trainings
-STARTED = (
-    b"\"torchrun 'torchrun \"deepspeed 'deepspeed \"accelerate 'accelerate torch.distributed.run torch.distributed.launch llamafactory-cli"
-)
-TRAININGS = (*STARTED.split(), b" torchrun ", b" deepspeed -", b"accelerate launch")
+STARTING = (b"subprocess", b"os.system(", b"os.popen(", b"os.exec")  # a program that starts commands
+LAUNCHES = b'torchrun|torch.distributed.|llamafactory-cli|accelerate launch|"accelerate"|"deepspeed"|\'deepspeed\'|deepspeed -'.split(b"|")
 LOADS = ("safe_load(", "yaml.load(", "OmegaConf.load(", "json.load(")
 STARTS = b"__main__"  # what a program has that may train by the modules that it imports
 PARSERS = (b"HfArgumentParser(", b"TrlParser(", b"deepspeed.initialize(")
@@ -135,8 +132,7 @@ def has_marks(content: bytes) -> bool:
 
 
 def starts_commands(content: bytes) -> bool:
-    """Whether a program may start a training by a command."""
-    return any(each in content for each in STARTING) and any(each in content for each in TRAININGS)
+    return any(each in content for each in STARTING) and any(each in content for each in LAUNCHES)
 
 
 def calls_marks(path: str, text: str) -> bool:
