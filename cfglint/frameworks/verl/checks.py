@@ -275,8 +275,10 @@ def no_integers(tree: ComposedConfig, sizes: Sizes) -> Iterator[Refusal]:
         message = f"`{MICRO}` is a string, not an integer"
         exception = "TypeError: unsupported operand type(s) for %: 'int' and 'str'"
         yield Refusal("VRL010", (MICRO,), message, exception, (f"write `{MICRO}` as an integer",), STEP)
-    if sizes.batch is not None and sizes.batch <= 0:
-        yield Refusal("VRL010", (BATCH,), f"`{BATCH}` is not positive", not_positive, (f"set `{BATCH}` to a number above 0",), "init")
+    if (sizes.batch is not None and sizes.batch <= 0) or isinstance(tree.value(BATCH), bool):
+        yield Refusal(
+            "VRL010", (BATCH,), f"`{BATCH}` is not a positive integer", not_positive, (f"set `{BATCH}` to a number above 0",), "init"
+        )
     if sizes.engine and sizes.samples is not None and sizes.samples < 0:
         exception = "RuntimeError: Repeats must be non-negative"
         yield Refusal("VRL010", (SAMPLES,), f"`{SAMPLES}` is negative", exception, (f"set `{SAMPLES}` to a number above 0",), STEP)

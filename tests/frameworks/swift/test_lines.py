@@ -109,6 +109,7 @@ def test_the_accumulation_of_grpo_by_release(release, accumulation, checked):
         (f"{SFT} --no_add true", "3.5.2", "ValueError: remaining_argv: ['true']"),
         (f"{SFT} --device_groups none", "4.6.0", "json.decoder.JSONDecodeError: Expecting value"),
         (f"{SFT} --mrl_dims no", "4.6.0", "json.decoder.JSONDecodeError: Expecting value"),
+        (f"{SFT} --model_kwargs zero3", "3.5.2", "json.decoder.JSONDecodeError: Expecting value"),
         (f"{SFT} --template ''", "3.5.2", "KeyError: ''"),
         (f"{SFT} --rope_scaling zero3", "4.6.0", "AssertionError"),
         (f"{SFT} --accelerator_config [1]", "4.6.0", "FileNotFoundError: [Errno 2] No such file or directory: '[1]'"),

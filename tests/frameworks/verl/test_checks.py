@@ -132,6 +132,7 @@ def test_workers_need_a_model_and_shards():
         ),
         ((0, 8, 0), {}, {"total_epochs": 7.5}, "trainer.total_epochs: TypeError: 'float' object cannot be interpreted as an integer"),
         ((0, 9, 1), {}, {"total_epochs": 7.5, "use_v1": True}, ""),
+        ((0, 6, 1), {"train_batch_size": True}, {}, "data.train_batch_size: ValueError: batch_size should be a positive integer value"),
         ((0, 6, 1), {"val_batch_size": -5}, {}, "data.val_batch_size: ValueError: batch_size should be a positive integer value"),
         ((0, 7, 0), {"gen_batch_size": ""}, {}, "data.gen_batch_size: ValueError: batch_size should be a positive integer value"),
         ((0, 9, 1), {"gen_batch_size": 0, "val_batch_size": None}, {"use_v1": False}, ""),

@@ -94,6 +94,10 @@ def test_each_value_knows_the_file_or_the_word_that_set_it() -> None:
         assert word.key == ".".join(path)
 
 
+def test_a_key_may_be_deleted_through_an_interpolation() -> None:
+    assert "same" in composed("+same=${worker.actor.optim}", "~same.betas").values
+
+
 @each_case(
     ("words", "path", "expected"),
     [
