@@ -127,7 +127,7 @@ def apply(composed: Composed, override: HydraOverride) -> None:
     parent: Any = composed.values
     for step in path[:-1]:
         parent = item(parent, step)
-    if not isinstance(parent, (dict, list)):
+    if type(parent) not in (dict, list):
         return  # reached by an interpolation, the key of another section is deleted
     del parent[int(path[-1]) if isinstance(parent, list) else path[-1]]
     forget(composed, path)
