@@ -31,6 +31,7 @@ WORD_TYPES = frozenset(
 PLACEHOLDER = re.compile(r"<(?![\s<>&(])[^<>\n|;&]*(?<![\s\d])>").match  # `<path>`, which the grammar takes for redirections
 CHANGING = ("module", "ml", "conda", "mamba", "micromamba", "spack", "workon", "deactivate", "pyenv", "nvm")  # shell functions
 COMMAND_TYPES = WORD_TYPES | {"command_name", "variable_assignment"}
+AWAY = re.compile(r"(1?>>?\|?|&>>?)\s*(?!\s|&1\b|/dev/stdout|>\()").match  # redirections of the output
 CHANGES = re.compile(r"\$\{\w+:?[=?]|\(\(").search  # expansions that change the state
 
 
@@ -61,11 +62,23 @@ def redirected(shell: Execution, node: SyntaxNode) -> Truth:
             return True
         if shell.captured is None and write_script(shell, node, body):
             return True
-        if extra and body.type == "command":
-            return command(shell, body, extra)
-        return shell.statement(body)
+        with shell.during(captured=[] if shell.captured is not None and prints_elsewhere(shell, node) else shell.captured):
+            if extra and body.type == "command":
+                return command(shell, body, extra)
+            return shell.statement(body)
     finally:
         shell.stdin, shell.placeholder = before, False
+
+
+def prints_elsewhere(shell: Execution, node: SyntaxNode) -> bool:
+    """Whether nothing that a statement prints goes where its output goes: neither that nor its errors (`2>&1 >/dev/tty`)."""
+    for child in (child for child in node.children if child.type == "file_redirect"):
+        source = shell.source(child)
+        if source.startswith("2>&") or source[:1] in "3456789":
+            return False
+        if AWAY(source) is not None:
+            return not any("2>&3" in shell.source(other) for other in node.children if other.type == "file_redirect")
+    return False
 
 
 def command(shell: Execution, node: SyntaxNode, extra: Sequence[Span] = ()) -> Truth:

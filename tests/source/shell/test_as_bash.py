@@ -40,6 +40,9 @@ def started(text):
         ("a=(p q r); unset 'a[1]'; run ${!a[@]} ${#a[@]}; unset \"a[2]\"; run ${!a[@]}", ["0 2 2", "0"]),
         ("declare -i n=4; m=$n; n=$m; run $n; n=-3; run $n; n=m+1; run $n", ["4", "-3", "<?>"]),
         ("run $(echo q | cat) $(echo r | xargs)", ["q r"]),
+        ("run $(echo a >&2; echo b) $(echo c >/dev/null; echo d 2>&1) $({ echo e; } &>/dev/null; echo f >&1)", ["b d f"]),
+        ("run $(ask a 2>&1 >/dev/tty) $(ask b 3>&1 1>&2 2>&3)", ["<?> <?>"]),
+        ("f() { echo note 1>&2; (echo x > /dev/null) 2>/dev/null; echo $((3 + 1)); }; run --n=$(f)", ["--n=4"]),
         (
             "run $(basename /a/b/) $(basename /a/b.sh .sh) $(basename .sh .sh) $(dirname /a/b) $(dirname a) $(dirname /a)"
             " $(dirname -- a/b) $(basename -- a/b)",
