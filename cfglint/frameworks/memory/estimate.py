@@ -112,9 +112,8 @@ class RunMemory(Record):
         gpus = "if it is on 1 GPU" if is_open[0] else "on each GPU"
         band = f"{changed_from}{rounded(total.total)} GiB{self.of_card} {gpus} ({rounded(total.low)} to {rounded(total.high)})"
         all_trained = next((text for text in reversed(self.inputs.assumed) if text.startswith(ALL_TRAINED)), "")
-        return (
-            f"memory {band}{f': {on_cards(total)}' if self.available is None else self.word}{f', if {all_trained}' if all_trained else ''}"
-        )
+        condition = f", if {all_trained.partition(':')[0]}" if all_trained else ""
+        return f"memory {band}{f': {on_cards(total)}' if self.available is None else self.word}{condition}"
 
     @property
     def assumed_of_card(self) -> list[str]:
