@@ -42,7 +42,7 @@ class Side:
             }
         # Names of another release than that which is asked, where none is stated: the defaults are those of the other one.
         packages = {config.package for config in run.configs} & run.target.keys()
-        is_refused = any(diagnostic.severity == ERROR for diagnostic in refused.values())
+        is_refused = any(diagnostic.severity == ERROR or not diagnostic.since for diagnostic in refused.values())
         self.lacks_defaults = is_refused and not all(release_of(run, each, run.target[each]).is_known for each in packages)
         self.run = run = Pass(run, [*refused.values()]).run if refused else run
         self.lines: dict[str, Item] = {}
@@ -96,7 +96,7 @@ def refused_names(run: CheckedRun) -> dict[str, Diagnostic]:
         diagnostic.key: diagnostic
         for diagnostic in run.diagnostics
         if diagnostic.fix is not None
-        and (diagnostic.severity == ERROR or diagnostic.since)
+        and (diagnostic.severity == ERROR or diagnostic.since or diagnostic.fix.by_release)
         and (diagnostic.fix.safe or diagnostic.fix.by_release)
         and all(change.kind == RENAME for _, change in diagnostic.fix.changes)
     }

@@ -137,7 +137,8 @@ def to_diagnostic(rule: Rule, finding: Finding, config: Config) -> Diagnostic | 
     severity = finding.severity or rule.severity
     fails = severity == ERROR
     setting = setting.at_key if finding.on_key else setting.at_value
-    if finding.fix is not None and finding.fix.safe and rule.by_version and not config.facts.is_known(config.package):
+    is_open = rule.by_version and not config.facts.is_known(config.package)
+    if finding.fix is not None and finding.fix.safe and (is_open or config.unmodelled(rule)):
         finding.fix.safe, finding.fix.by_release = False, True
     advice, fix = None if config.without_remedies else finding.help, finding.fix
     if callable(advice):

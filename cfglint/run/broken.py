@@ -11,6 +11,7 @@ from cfglint.source import cached
 from cfglint.source.annotations import Iterator
 from cfglint.source.document import MAPPING, SCALAR, Document, Node
 from cfglint.source.files import FileProblem, read_bytes
+from cfglint.source.root import root_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def nothing_in(path: str) -> str:
     if not os.path.isfile(path) or os.path.getsize(path) > BLANK:
         return ""
     try:
-        return "" if read_bytes(path).strip() else "the file is empty"
+        return "" if read_bytes(path, root=root_of(path)).strip() else "the file is empty"
     except FileProblem:
         return ""
 

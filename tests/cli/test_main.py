@@ -165,7 +165,7 @@ def is_of_place(module):
     return module.startswith(PLACE) or module.rpartition(".")[2] in OF_PLACE
 
 
-MODULES, KILOBYTES = 111, 1094  # of cfglint itself; CONTRIBUTING.md says what they cost
+MODULES, KILOBYTES = 111, 1095  # of cfglint itself; CONTRIBUTING.md says what they cost
 
 
 @each_case(

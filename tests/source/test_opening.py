@@ -41,6 +41,7 @@ NAMED_BY_THE_USER = {
     "source/git.py": "`_unkept` asks for the root",
     "source/git_index.py": "the index of git, which is never quoted",
     "source/writing.py": "the file that is to be replaced, after its own refusals",
+    "rewrite/apply_fixes.py": "a file that was read for the run, and is to be replaced",
     "source/python/package.py": "`may_open` is asked before",
     "explanation/log_file.py": "a log is an argument",
     "explanation/trainer_state.py": "a log is an argument",

@@ -93,7 +93,7 @@ def unaccepted(config: LaunchConfig, name: str) -> str:
 
 
 @rule("LCH032")
-def option_of_other_releases(config: LaunchConfig) -> Iterator[Finding]:
+def launch_option_of_other_releases(config: LaunchConfig) -> Iterator[Finding]:
     launcher = config.launcher
     for section in ("deepspeed_config", "fsdp_config") if launcher is not None else ():
         for key in launcher.section(section):
