@@ -342,6 +342,7 @@ RULES: dict[str, Head] = {
     "LLF108": ("mixing-without-replacement", "error", "init", ("llamafactory",), "combination", (("releases", (((0, 9, 5), (), "", ""),)),)),
     "LLF109": ("quantized-model-in-shards", "error", "init", ("llamafactory",), "combination", (("checks", ("incompatible with PTQ-quantized", "incompatible with quantized models", "Only 4-bit quantized model", "quantization is incompatible with DeepSpeed ZeRO-3", "only accepts 4-bit or 8-bit", "HQQ only accepts", "EETQ only accepts")),)),
     "LLF110": ("samples-beyond-limit", "warning", None, ("llamafactory",), "combination", ()),
+    "LLF111": ("undefined-dataset", "error", "init", ("llamafactory",), "combination", ()),
     "MEM001": ("does-not-fit", "warning", None, (), "memory", (("scope", "run"),)),
     "NEO001": ("duplicate-argument", "error", "load", ("neox",), "combination", (("old_names", ("argument-in-two-files",)),)),
     "NEO002": ("duplicate-file-name", "error", "load", ("neox",), "combination", (("raises", "AssertionError: At least two config files have the same filename"), ("old_names", ("files-of-one-name",)))),

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from cases import each_case
+from cfglint.cli import main
 from cfglint.frameworks import modelled_releases
 from cfglint.frameworks.llamafactory.releases import arguments
 from cfglint.frameworks.llamafactory.rules.no_effect import GROUPS
@@ -223,3 +226,23 @@ def test_an_option_without_its_switch_has_no_effect(factory, name):
     value = "false" if default is True else "true" if default is False else "0.7" if isinstance(default, float) else "7"
     run = factory(release=release, finetuning_type="full", do_train="true", **{name: value})
     assert f"/{name}" in [each.key for each in run.diagnostics if each.code == "LLF086"]
+
+
+@each_case(
+    ("keys", "severity"),
+    [
+        ("dataset: mine, other", "warning"),
+        ("dataset: mine", None),
+        ("dataset: other\ntokenized_path: tokens", None),
+        ("dataset: other\ndataset_dir: elsewhere", None),
+        ("dataset: other\ndataset_dir: ONLINE", None),
+    ],
+)
+def test_a_data_set_without_an_entry_depends_on_the_folder_that_the_run_starts_in(tmp_path, monkeypatch, capsys, keys, severity):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").mkdir(exist_ok=True)
+    (tmp_path / "data" / "dataset_info.json").write_text('{"mine": {"file_name": "mine.json"}}')
+    (tmp_path / "train.yaml").write_text(f"model_name_or_path: m\nstage: sft\ndo_train: true\noutput_dir: o\ntemplate: llama3\n{keys}\n")
+    main(["check", "train.yaml", "--format", "json"])
+    found = [each for each in json.loads(capsys.readouterr().out)["diagnostics"] if each["code"] == "LLF111"]
+    assert [(each["severity"], each["depends_on"][0]["kind"]) for each in found] == ([(severity, "environment")] if severity else [])

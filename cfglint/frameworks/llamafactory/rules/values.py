@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from os.path import dirname, exists, join
+from os.path import dirname, exists, join, normpath
 
+from cfglint.evaluate import Reason
 from cfglint.findings.releases import Releases
 from cfglint.findings.remedy import set_key
 from cfglint.findings.rule import Finding, rule
@@ -22,6 +23,7 @@ from cfglint.source.annotations import Iterator
 ALL_HELD_OUT = "ValueError: test_size=1.0 should be either positive and smaller than the number of samples"
 NEWEST_DATASETS = (4, 0, 0)  # that LLaMA-Factory allows
 STAGE_NAMED = Releases((0, 8, 3))  # in the message about an unknown stage
+DATA = ("dataset", "eval_dataset")
 GALORE_OPTIMIZERS = ("adamw_torch", "adamw_bnb_8bit", "adamw_8bit", "paged_adamw_8bit", "adafactor")
 APOLLO_OPTIMIZERS = ("adamw_torch",)
 FALSE_WORDS = ("false", "no", "off", "0", "n", "f")
@@ -219,3 +221,25 @@ def invalid_llamafactory_choice(config: LlamaFactoryConfig) -> Iterator[Finding]
             note=OUTCOMES.get(name, "LLaMA-Factory does not check it: the code that uses it takes another branch or fails"),
             help=choice(name, of_mapping, allowed),  # the type from the mapping in the model's own config
         )
+
+
+@rule("LLF111")
+def undefined_dataset(config: LlamaFactoryConfig) -> Iterator[Finding]:
+    if not config.trains or config.own("tokenized_path"):
+        return
+    from cfglint.frameworks.llamafactory.samples import INFO, described
+
+    named = {key: [name for name in comma_list(config.own(key)) if isinstance(name, str) and name] for key in DATA if config.own(key)}
+    at, info = described(config) if named else ("", {})
+    line, project = config.facts.launch.line, config.facts.launch.project
+    started_in = project.real(f"{line.folder}/{config.own('dataset_dir')}/{INFO}") if line and project and line.folder else None
+    is_known = started_in is not None and normpath(started_in) == normpath(at)
+    for key, names in named.items() if info else ():
+        for name in (name for name in names if name not in info):
+            yield Finding(
+                config.field(key),
+                f"`{key}` names `{name}`, which {at} does not describe",
+                exception=f"ValueError: Undefined dataset {name} in {INFO}.",
+                depends_on=() if is_known else (Reason("environment", "the folder that the run starts in"),),
+                help=f"describe `{name}` in {at}, or correct the name",
+            )
