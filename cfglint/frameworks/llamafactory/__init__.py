@@ -94,13 +94,15 @@ class LlamaFactory(Framework):
         return f"{self.title} inference" if other and names & OWN and "model_name_or_path" in names else None
 
     def takes(self, launch: Launch) -> bool:
-        """Whether a line starts the program of its repository with options: `torchrun src/train.py --stage sft`."""
+        """Whether a line starts the program of its repository with options, `torchrun src/train.py --stage sft`: what is given to `run_exp`
+        itself is used in their place.
+        """
         line, command = launch.line, launch.command
         if line is None or command is None or line.program is None or line.module or any(file.role == "positional" for file in line.files):
             return False
         text = launch.project.read(launch.program_path) if launch.project is not None and launch.program_path else None
         if text is not None:
-            return "run_exp(" in text and any(f"{name}." in text for name in (self.package, *self.former_packages))
+            return "run_exp()" in text and any(f"{name}." in text for name in (self.package, *self.former_packages))
         named = f"/{line.program.string}".endswith(f"/{OWN_PROGRAM}")
         return named and len(OWN_OPTIONS.intersection(command.words)) >= 2  # of these, on a line whose program is not in the project
 

@@ -24,6 +24,7 @@ def test_its_own_program_has_its_arguments(checked_project, start, files):
     ("program", "options"),
     [
         ("from llamafactory import other\nother.train()\n", OPTIONS),  # another program of this name
+        ("from llamafactory.train.tuner import run_exp\nrun_exp(config)\n", OPTIONS),  # it takes no options
         (None, "--output_dir out --learning_rate 1e-5 --per_device_train_batch_size 2 --do_train"),
     ],
 )
