@@ -66,11 +66,12 @@ FIRST = "output_dir"  # the first parameter of the classes of arguments
 WITHOUT_ATTRIBUTES = ("BaseModel", "NamedTuple", "TypedDict", "Enum", "object", "ABC", "Struct", "BaseSettings", "Generic")
 
 
-def is_of_program(function: Value) -> bool:
-    """Whether what a call runs, and records, is code of the program with places of its own."""
+def may_train(function: Value) -> bool:
+    """Whether a function or class of the program, which builds what is recorded at places of its own, may train, by its words."""
     data = function.data
-    is_of_framework = isinstance(data, Class) and any(isinstance(each, External) and is_framework(each.name) for each in data.line)
-    return isinstance(data, (Function, Method, Class)) and not is_of_framework
+    if isinstance(data, Class) and any(isinstance(each, External) and is_framework(each.name) for each in data.line):
+        return False
+    return isinstance(data, (Function, Class)) and data.frame.module.may_train(data.node)
 
 
 class MadeCall(Record):
@@ -253,7 +254,7 @@ class ProgramEvaluation(TrainingLoops):
         if own is not None:
             return self._run(own, given, named)
         possible = [each for each in data.options if each is not None] if isinstance(data, Choice) else []
-        if possible and all(map(is_of_program, possible[:MOST_OBJECTS])):  # such as the functions of a table
+        if possible and all(map(may_train, possible[:MOST_OBJECTS])):  # such as the functions of a table
             ways: list[Callable[[], Value]] = [partial(self.called, each, given, named, node) for each in possible[:MOST_OBJECTS]]
             return one_of(self.alternatives(node, ways), *function.reasons)
         if not function.known:

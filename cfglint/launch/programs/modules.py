@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 from functools import cached_property
 
 from cfglint.launch.kinds import argument_classes
@@ -45,6 +46,9 @@ class Definition(Record):
     node: ast.AST
 
 
+TRAINING = re.compile(r"Trainer\b|TrainingArguments|Accelerator\(|deepspeed\.|\b(?:train|run)\w*\(").search
+
+
 class ProgramModule:
     """A parsed module: `names` are the definitions at its top level, `imports` the dotted names that it imports, `stars` its `import *`.
 
@@ -59,7 +63,14 @@ class ProgramModule:
         self.ambiguous: set[str] = set()
         self.before_star: dict[str, set[str]] = {}  # the names that an `import *` may bind again
         self._parents: dict[ast.AST, ast.AST] = {}
+        self._training: dict[ast.AST, bool] = {}
         self._read(tree.body, always=True)
+
+    def may_train(self, node: ast.expr | ast.stmt) -> bool:
+        """Whether a part of it has a word that code has which trains, or calls such code."""
+        if node not in self._training:
+            self._training[node] = TRAINING(self.text, *self.offsets.span(node)) is not None
+        return self._training[node]
 
     def _read(self, body: list[ast.stmt], *, always: bool) -> None:
         for node in body:
