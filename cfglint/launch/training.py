@@ -116,7 +116,7 @@ def trains(line: LaunchLine, names: set[str], read: Callable[[str], str | None])
         name = name.rpartition(".")[2]
     given = len({each.rpartition(".")[2] for each in names} & ARGUMENTS)  # `--training.max_steps` is `max_steps`
     other, named = any(mark in name for mark in OTHERS), any(mark in TRAINED.sub("", name) for mark in TRAINS)
-    if "do_train" not in names and names & {"do_eval", "do_predict", "eval_only"} and not given:
+    if "do_train" not in names and names & {"do_eval", "eval_only"} and not given:
         return False
     if launcher_of(line).trains_by_default:
         return not other or named
