@@ -14,6 +14,7 @@ from cfglint.findings.setting import DERIVED, Setting
 from cfglint.frameworks.huggingface.batch import of, steps
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.resumption import FLAG, KEY, Resumption, given_checkpoint
+from cfglint.launch.command import readable
 from cfglint.launch.overrides import Override
 from cfglint.source.annotations import ConfigValue
 
@@ -62,12 +63,19 @@ def named_in_config(config: TrainerConfig) -> Resumption | None:
         return last_of_output(config, setting) or Resumption(setting, "", None, is_passed)
     if not isinstance(value, str) or not value:
         return None
-    return Resumption(setting, value, named_checkpoint(value, config.documents[0].path), is_passed)
+    name = real(config, value)
+    return Resumption(setting, name, named_checkpoint(name, config.documents[0].path), is_passed)
+
+
+def real(config: TrainerConfig, path: str) -> str:
+    """A path from the working directory, of one that the script computes from its own folder."""
+    project = config.facts.launch.project
+    return (project.real(path) if project is not None else None) or readable(path)
 
 
 def last_of_output(config: TrainerConfig, setting: Setting, is_unasked: bool = False) -> Resumption | None:
     output = config.arguments["output_dir"]
-    last = last_checkpoint(output, config.documents[0].path) if isinstance(output, str) and output else None
+    last = last_checkpoint(real(config, output), config.documents[0].path) if isinstance(output, str) and output else None
     return Resumption(setting, last.path, last, passes(config), is_unasked) if last is not None else None
 
 

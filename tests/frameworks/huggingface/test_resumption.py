@@ -123,3 +123,19 @@ def test_the_scripts_of_trl_pass_it_on_from_a_release_on(tmp_path, monkeypatch, 
     main(["check", "train.sh", "--gpus", "1", "--target", f"trl=={release}", "--format", "json"])
     [entry] = json.loads(capsys.readouterr().out)["runs"]
     assert entry.get("resume", {}).get("begin") == begin
+
+
+def test_a_checkpoint_below_the_folder_of_the_script_is_found(tmp_path, monkeypatch, capsys):
+    program = "from transformers import HfArgumentParser, Trainer, TrainingArguments\n"
+    program += "args, = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()\n"
+    program += "Trainer(model, args).train(resume_from_checkpoint=args.resume_from_checkpoint)\n"
+    (tmp_path / "train.py").write_text(program)
+    line = "torchrun --nproc_per_node 2 train.py --output_dir out --resume_from_checkpoint $HERE/out/checkpoint-5\n"
+    (tmp_path / "run.sh").write_text(f'HERE=$(cd "$(dirname "$0")" && pwd)\n{line}')
+    (tmp_path / "out" / "checkpoint-5").mkdir(parents=True)
+    (tmp_path / "out" / "checkpoint-5" / "trainer_state.json").write_text('{"global_step": 5}')
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tmp_path)
+    main(["explain", "run.sh", "--format", "json"])
+    resumed = json.loads(capsys.readouterr().out)["resume"]
+    assert (resumed["checkpoint"], resumed["begin"]) == ("out/checkpoint-5", 5)
