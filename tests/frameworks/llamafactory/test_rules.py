@@ -234,6 +234,7 @@ def test_an_option_without_its_switch_has_no_effect(factory, name):
         ("dataset: mine, other", "warning"),
         ("dataset: mine", None),
         ("dataset: other\ntokenized_path: tokens", None),
+        ("dataset: 1", None),
         ("dataset: other\ndataset_dir: elsewhere", None),
         ("dataset: other\ndataset_dir: ONLINE", None),
     ],

@@ -229,7 +229,8 @@ def undefined_dataset(config: LlamaFactoryConfig) -> Iterator[Finding]:
         return
     from cfglint.frameworks.llamafactory.samples import INFO, described
 
-    named = {key: [name for name in comma_list(config.own(key)) if isinstance(name, str) and name] for key in DATA if config.own(key)}
+    values = {key: comma_list(config.own(key)) for key in DATA}
+    named = {key: [name for name in value if isinstance(name, str) and name] for key, value in values.items() if isinstance(value, list)}
     at, info = described(config) if named else ("", {})
     line, project = config.facts.launch.line, config.facts.launch.project
     started_in = project.real(f"{line.folder}/{config.own('dataset_dir')}/{INFO}") if line and project and line.folder else None
