@@ -132,7 +132,7 @@ def of_accelerator(config: LaunchConfig) -> Setting:
 
 def uses_deepspeed(config: LaunchConfig) -> bool | None:
     call, line = config.accelerator, config.facts.launch.line
-    if call is not None and any(call.values.get(each) is not None for each in DEEPSPEED):
+    if call is not None and has_plugin(call):
         return True
     if line is None or (line.values is None and not any(file.kind == "accelerate" for file in line.files)):
         return False  # another launcher
@@ -144,7 +144,7 @@ def uses_deepspeed(config: LaunchConfig) -> bool | None:
 def of_engine(config: LaunchConfig) -> Setting:
     call, engine = config.accelerator, config.engine
     assert call is not None
-    if any(call.values.get(each) is not None for each in DEEPSPEED):
+    if has_plugin(call):
         plugin = plugin_of_engine(call)
         if plugin is None:
             return derived(ACCUMULATION, None, "the config of DeepSpeed's plugin is not read")
@@ -161,6 +161,11 @@ def of_engine(config: LaunchConfig) -> Setting:
     if written == "auto" or (config.facts.version(PACKAGE, RELEASES[PACKAGE]) < FILE_SINCE and ACCUMULATION in call.values):
         return of_accelerator(config)
     return engine.setting(ACCUMULATION, value=1, because="1 if the DeepSpeed config does not set it")
+
+
+def has_plugin(call: ProgramCall) -> bool:
+    """Whether the program gives its `Accelerator` a plugin of DeepSpeed, which takes precedence over the launcher's file."""
+    return any(call.values.get(each) is not None for each in DEEPSPEED)
 
 
 def plugin_of_engine(call: ProgramCall) -> CallDocument | None:
@@ -229,7 +234,7 @@ def add_schedule_length(config: LaunchConfig, summary: Summary, loop: OwnLoop) -
 def precision(config: LaunchConfig, summary: Summary) -> None:
     """Add the precision: of the DeepSpeed config, else of the `Accelerator`, else of its launcher."""
     call, engine, launcher, line = config.accelerator, config.engine, config.launcher, config.facts.launch.line
-    if call is None or (any(call.values.get(each) is not None for each in DEEPSPEED) and plugin_of_engine(call) is None):
+    if call is None or (has_plugin(call) and plugin_of_engine(call) is None):
         return  # the config of DeepSpeed's plugin may set it
     found = setting(call, "mixed_precision", config.facts.launch, "precision")
     enabled = [name for name in ("bf16", "fp16") if engine is not None and engine.get(name, "enabled") is True]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from os.path import isdir
+from functools import cached_property
+from os.path import isdir, join
 
 from cfglint.batch.shapes import published
 from cfglint.evaluate import Reason
@@ -18,10 +19,11 @@ from cfglint.frameworks.llamafactory.releases import arguments, ever, library
 from cfglint.frameworks.peft.checkpoints import path_in_project, read
 from cfglint.frameworks.releases.history import DEFAULT, Fields
 from cfglint.frameworks.releases.versions import Version
-from cfglint.source.annotations import ConfigMapping, ConfigValue, Operand, Sequence
+from cfglint.source.annotations import ConfigMapping, ConfigTable, ConfigValue, Operand, Sequence
 from cfglint.source.document import Document
 from cfglint.source.root import root_of
 
+INFO = "dataset_info.json"  # what `dataset_dir` has of data sets
 FILLED_STEPS = ("num_stable_steps", "num_decay_steps")  # one and two thirds of the steps after warm-up; trainer_utils.py:556-570
 
 
@@ -162,6 +164,24 @@ class LlamaFactoryConfig(TrainerConfig):
         earlier = ("use_galore", "use_apollo", "use_badam", "use_adam_mini")
         others = any(self.own(name) for name in earlier) or self.own("loraplus_lr_ratio") is not None
         return bool(self.own("use_muon")) and not others and super().makes_optimizer
+
+    @cached_property
+    def data_sets(self) -> tuple[str, ConfigTable]:
+        """(the `dataset_info.json` of the run in the project, the data sets that it describes); none of one elsewhere, or not readable."""
+        import json
+
+        from cfglint.frameworks.training_data.files import local
+        from cfglint.source.files import FileProblem, read_bytes
+
+        folder = self.own("dataset_dir")
+        at = local(self, join(folder, INFO)) if isinstance(folder, str) else None
+        if at is None:
+            return "", {}
+        try:
+            info = json.loads(read_bytes(at, root=root_of(at)))
+        except (FileProblem, ValueError, RecursionError):
+            return at, {}
+        return at, info if isinstance(info, dict) else {}
 
     @property
     def packs(self) -> bool:

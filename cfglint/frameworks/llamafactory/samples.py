@@ -7,13 +7,12 @@ import os
 
 from cfglint.data.slices import rows_of_split
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig, comma_list
-from cfglint.frameworks.training_data.files import held_out, local, rows, unknown
+from cfglint.frameworks.training_data.files import held_out, rows, unknown
 from cfglint.frameworks.training_data.samples import Samples
 from cfglint.source.annotations import ConfigMapping, ConfigTable, ConfigValue
 from cfglint.source.files import FileProblem, read_bytes
 from cfglint.source.root import root_of
 
-INFO = "dataset_info.json"
 ELSEWHERE = ("hf_hub_url", "ms_hub_url", "om_hub_url", "script_url", "cloud_file_name")
 PAIR = ("chosen", "rejected")
 COLUMNS = {"chosen": "chosen", "rejected": "rejected"}
@@ -33,7 +32,7 @@ def samples(config: LlamaFactoryConfig) -> Samples | None:
     named = config.own("dataset")
     if not isinstance(named, (str, list)) or not named or not config.trains or config.own("streaming") or config.own("tokenized_path"):
         return None
-    at, info = described(config)
+    at, info = config.data_sets
     if not info:
         return None
     parts: list[Samples] = []
@@ -56,19 +55,6 @@ def samples(config: LlamaFactoryConfig) -> Samples | None:
         return unknown("rows are packed into blocks, whose number depends on their lengths", *files)
     why = next((part.why for part in parts if part.why), "")
     return Samples(left, files, why, sum(part.rows or 0 for part in parts))
-
-
-def described(config: LlamaFactoryConfig) -> tuple[str, ConfigTable]:
-    """(the `dataset_info.json` of a run in the project, the data sets that it describes); none if it is elsewhere or cannot be read."""
-    folder = config.own("dataset_dir")
-    at = local(config, os.path.join(folder, INFO)) if isinstance(folder, str) else None
-    if at is None:
-        return "", {}
-    try:
-        info = json.loads(read_bytes(at, root=root_of(at)))
-    except (FileProblem, ValueError, RecursionError):
-        return at, {}
-    return at, info if isinstance(info, dict) else {}
 
 
 def of_data_set(config: LlamaFactoryConfig, folder: str, name: str, described: ConfigValue) -> Samples | None:

@@ -6,7 +6,7 @@ from cfglint.findings.diagnostic import unpinned
 from cfglint.findings.remedy import remove_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import OVERRIDE, WRITTEN, Setting
-from cfglint.frameworks.accelerate.own_loops import ACCUMULATION, DEEPSPEED, PACKAGE, accumulation, loop_of, of_accelerator
+from cfglint.frameworks.accelerate.own_loops import ACCUMULATION, PACKAGE, accumulation, has_plugin, loop_of, of_accelerator
 from cfglint.frameworks.accelerate.rules.keys import other_releases
 from cfglint.frameworks.launch.config import LaunchConfig
 from cfglint.frameworks.releases._modelled import RELEASES
@@ -111,7 +111,7 @@ def unresolved_micro_batch(config: LaunchConfig) -> Iterator[Finding]:
     call, engine = config.accelerator, config.engine
     if call is None or call.loop is None or not call.loop.prepares_no_loader or engine is None or engine.get(MICRO) != "auto":
         return
-    if any(call.values.get(each) is not None for each in DEEPSPEED):  # which takes precedence over the launcher's file
+    if has_plugin(call):
         return
     message = f'`{MICRO}` is "auto", and `accelerator.prepare()` is called without a data loader to take it from'
     remedy = "write a number, or pass the training data loader to `accelerator.prepare()`"

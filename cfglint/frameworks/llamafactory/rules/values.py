@@ -12,7 +12,7 @@ from cfglint.findings.wording import spelled
 from cfglint.frameworks.huggingface.fields import OPTIMIZERS
 from cfglint.frameworks.huggingface.rules import shown
 from cfglint.frameworks.huggingface.rules.arguments import described, spelled_as_number
-from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig, comma_list
+from cfglint.frameworks.llamafactory.config import INFO, LlamaFactoryConfig, comma_list
 from cfglint.frameworks.llamafactory.field_operations import failures
 from cfglint.frameworks.llamafactory.releases import choices, templates, types
 from cfglint.frameworks.releases.history import DEFAULT
@@ -227,11 +227,9 @@ def invalid_llamafactory_choice(config: LlamaFactoryConfig) -> Iterator[Finding]
 def undefined_dataset(config: LlamaFactoryConfig) -> Iterator[Finding]:
     if not config.trains or config.own("tokenized_path"):
         return
-    from cfglint.frameworks.llamafactory.samples import INFO, described
-
     values = {key: comma_list(config.own(key)) for key in DATA}
     named = {key: [name for name in value if isinstance(name, str) and name] for key, value in values.items() if isinstance(value, list)}
-    at, info = described(config) if named else ("", {})
+    at, info = config.data_sets if named else ("", {})
     line, project = config.facts.launch.line, config.facts.launch.project
     started_in = project.real(f"{line.folder}/{config.own('dataset_dir')}/{INFO}") if line and project and line.folder else None
     is_known = started_in is not None and normpath(started_in) == normpath(at)
