@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 
 from cfglint.explanation.known_failures import facts, known_exception, known_exceptions, known_warning
@@ -39,6 +40,7 @@ WARNINGS = [
 ]
 
 
+@cache
 def failure_of(message):
     [failure, *_] = Log("log.txt", [f"{message}\n"]).explained().failures
     return failure
