@@ -186,7 +186,7 @@ PACE = {  # the label of a number -> how it is told
     "epochs at most": "at most {} epochs",
     "hours": "{} hours",
     "cost": "cost {}",
-    "schedule's total": "schedule of {}",
+    "schedule's total": "scheduled steps {}",
     "schedule's warm-up": "warm-up {}",
 }
 RATE = {"learning rate": "{}", "schedule": "{}", "optimizer": "{}", "precision": "{}", "ZeRO stage": "ZeRO stage {}"}
@@ -226,7 +226,7 @@ def told(items: dict[str, Item], wordings: dict[str, str]) -> list[str]:
             text = wording.format(spelled(value_or_auto(item.setting)))
             text = text.removesuffix("s") if item.setting.value == 1 else text
             found.append(f"{text} (default)" if item.setting.origin == DEFAULT else text)
-    return found
+    return [*dict.fromkeys(found)]  # the warm-up of the arguments and of the schedule may be the same
 
 
 def batch(account: RunSummary, items: dict[str, Item]) -> str:

@@ -72,6 +72,16 @@ def test_steps_that_no_option_tells_have_a_reason(told, text, name, why):
     assert f"not known {why}" in in_full
 
 
+@pytest.mark.parametrize(
+    ("total", "warmup", "steps"),
+    [('"auto"', '"auto"', "scheduled steps auto"), ("1000", "10", "scheduled steps 1,000, warm-up 10")],
+)
+def test_the_schedule_of_an_engine_is_told_once(told, total, warmup, steps):
+    scheduler = f'{{"type": "WarmupDecayLR", "params": {{"total_num_steps": {total}, "warmup_num_steps": {warmup}}}}}'
+    text = f'{{"train_batch_size": 8, "optimizer": {{"type": "Adam"}}, "scheduler": {scheduler}}}'
+    assert f"steps      {steps}" in told(text, name="ds_config.json")
+
+
 def test_a_batch_that_is_no_product_is_told_alone(told):
     line = "python3 -m verl.trainer.main_ppo data.train_batch_size=64 data.train_files=a data.val_files=a actor_rollout_ref.model.path=m\n"
     assert "batch      64" in told(line, name="run.sh")
