@@ -10,7 +10,9 @@ from cfglint.source.record import Record
 
 # What launchers, torch and Ray put before the lines of a rank.
 RANK = re.compile(r"^(?:\[\d+\] )?\[(?:rank|default)(\d+)\]: ?")
-WORKER = re.compile(r"^(?:\x1b\[\d+m)?\(\w+(?:\[[^\]]*\])? ?(?:pid=\d+)[^)]*\) ?")
+WORKER = re.compile(  # and vLLM before each line of an exception that it logs, pytest before its last
+    r"^(?:(?:\x1b\[\d+m)?\(\w+(?:\[[^\]]*\])? ?(?:pid=\d+)[^)]*\) ?)?(?:ERROR \d\d-\d\d [\d:]{8} \[?[\w.]+:\d+\] ?)?(?:E   (?=\w+Error))?"
+)
 # The host that pdsh puts before each line, a logger's head, the sign of a quotation, and what only a log has behind them.
 HOST = re.compile(
     r"^(?:(?!\w*(?:Error|Exception|Warning|Exit): )[A-Za-z][\w.]*[-\d][\w.-]*:|>"

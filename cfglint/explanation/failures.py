@@ -59,20 +59,7 @@ SMALLER = "use a smaller micro batch with more accumulation steps, gradient chec
 SIGINT, SIGKILL, SIGTERM = 2, 9, 15  # the second is what a launcher sends to the others after one has failed
 OF_SHELL, OF_LAUNCHER = 128, 256
 CRASHES = (4, 6, 7, 8, 9, 11, 15)  # signals whose negative number no program takes for a status of its own
-# A sentence of a message that asks for something, and one that asks for a report.
-ASKED = re.compile(
-    r"(?:^\w*(?:Error|Exception): |[.:;,?!] |\n)"
-    r"((?:(?:[Pp]lease(?! note| verify| refer| see\b| visit| look up| deal with)|Make sure|make sure|Try|try|To fix|Consider|consider|"
-    r"Either|For debugging|You (?:need|have) to|[Yy]ou should|[Yy]ou must|you need to|you have to)\b)(?:[^.;]|\.(?! |$)){8,}\.?)"
-)
-# A sentence of a message that names its own cause.
-EXPLAINED = re.compile(
-    r"(?:^\w*(?:Error|Exception): |[.:;,?!'\"] |\n)"
-    r"((?:(?:This|It|The error)(?: error)? (?:(?:is|was|can be|may be|might be|could be)(?: \w+){0,2} (?:due to|because|caused by)"
-    r"|(?:\w+ )?(?:means|indicates|happens|occurs))|Did you (?:mean|forget)|(?:Perhaps|Probably|Possibly|Most likely|Maybe)\b)"
-    r"(?:[^.;]|\.(?! |$)){8,}\.?)"
-)
-REPORTED = re.compile(r"\b(?:raise|open|file|report|submit) (?:an? |this |the )?(?:new )?(?:issue|bug|problem)|\breport\b", re.IGNORECASE)
+STATED = re.compile(r"(?:[^.;!?]|[.;!?](?!\s|$))+[.!?]?")  # a sentence of a message; names and files have points, too
 PACKAGE = re.compile(r"[\\/](?:site|dist)-packages[\\/]([\w.-]+)")
 BATCH = re.compile(r"gradient_acc_step \* world_size:?\s*(\d+) != (\d+) \* (\d+) \* (\d+)")
 FEW_LINES = 12
@@ -420,9 +407,10 @@ def of_exception(raised: Raised, kind: str = "", *, follows: bool = False, is_me
     else:
         remedy = became or of_batch(raised.text) or (known.remedy if known is not None and (known.after_rules or not rules) else "")
         tells = not is_message or (raised.name != PARSER_EXIT and SIGN_OF_ERROR.search(raised.message) is not None)
-        remedy = remedy or (asked_for(raised.text) if tells and not rules and not causes else "")
-    if not follows and not rules and not remedy and not causes:
-        details.append(named_in(raised.text) or NOT_PREDICTED)
+        said, asks = said_in(raised.text) if tells and not (rules or remedy or causes) else ("", False)
+        remedy = remedy or (said if asks else "")
+        if not (rules or remedy or causes):
+            details.append(said or NOT_PREDICTED)
     who = f"rank {raised.rank} raised" if raised.rank is not None else "the run ended with"
     return Failure(
         EXCEPTION,
@@ -495,16 +483,15 @@ def known_of(raised: Raised) -> KnownException | None:
     return next((known for known in found if known.remedy), found[0] if found else None)
 
 
-def asked_for(text: str) -> str:
-    """What the message of an exception itself asks its reader to do; empty if that is no more than to report it."""
-    found = next((match.group(1) for match in ASKED.finditer(text) if not REPORTED.search(match.group(1))), "")
-    return f"the message says what to do: {shortened(found)}" if found else ""
-
-
-def named_in(text: str) -> str:
-    """What the message of an exception itself names as its cause; empty if it names none."""
-    match = EXPLAINED.search(text)
-    return f"the message names the cause: {shortened(match.group(1))}" if match else ""
+def said_in(text: str) -> tuple[str, bool]:
+    """What a sentence of the message of an exception says itself, with words on what follows from it, and whether that is what to do."""
+    name, _, message = text.partition(": ")
+    sentences = [each.strip() for each in STATED.findall(message)]
+    for entry in facts()["sentence"] if message else ():
+        for sentence in sentences if not re.search(entry.get("unless", "^$"), f"{name}: {message}") else ():
+            if match := re.search(entry["match"], sentence):
+                return f"{entry['says']}: {shortened(match.group(1) if match.lastindex else sentence)}", entry.get("asks", False)
+    return "", False
 
 
 def of_batch(text: str) -> str:

@@ -15,6 +15,8 @@ NAME = re.compile(r"\b(?!True|False|None)[A-Za-z]\w{2,}")
 WORD = re.compile(r"<>|[A-Za-z_][\w.()]*")
 ALIKE = 0.75  # the part of the words that two exceptions have in common, in order
 LEAST = 5  # words of an exception that is recognised by most of its words
+# Names that a predicted exception marks, which are parts of its message: an exception without any of them is about something else.
+MARKED, NAMED = re.compile(r"`([^`\s]+)`"), re.compile(r"\b(?!(?:True|False|None)\b)[A-Za-z_]\w*")
 # Words that messages about anything have.
 OF_ANY = frozenset(
     (
@@ -27,7 +29,7 @@ OF_ANY = frozenset(
 )
 # Messages of Python itself: the values in them tell what they are about, so all of them have to be the same.
 GENERAL = re.compile(
-    r"object has no attribute|object is not (?:iterable|callable|subscriptable)|argument of type '\w+' is not iterable"
+    r"object has no attribute|is not (?:an? )?(?:iterable|callable|subscriptable)|argument of type '\w+' is not iterable"
     r"|argument after \*\*|indices must be|cannot convert"
     r"|not supported between|could not convert|invalid literal|not enough values|too many values|^KeyError|^AttributeError"
     r"|is not a valid \w+$|must be (?:str|int|a string)|takes \d+ positional|division by zero|unhashable type"
@@ -141,6 +143,8 @@ def rules_of(text: str, files: Sequence[str] = ()) -> list[str]:
             return fitting(found, files) or list(dict.fromkeys(found))  # the traceback may end in pydantic
     if GENERAL.search(text):
         return fitting([code for code, other, read in rows if other == text or ("<>" in other and read == own)], files)
+    said = {*NAMED.findall(text)}
+    rows = [row for row in rows if not (marked := {*NAMED.findall(" ".join(MARKED.findall(row[1])))}) or not marked.isdisjoint(said)]
     rows = [row for row in rows if traits(row[2])[1] or shares_a_name(text, row[1]) or (own == row[2] and is_of(row[0], files))]
     rated = [(likeness(own, other), code) for code, _, other in rows]
     best = max((rate for rate, _ in rated), default=0.0)
@@ -223,7 +227,7 @@ def likeness(first: tuple[str, ...], second: tuple[str, ...]) -> float:
     fixed, telling, named = traits(second)
     if min(fixed, traits(first)[0]) < LEAST or not telling or (named and named.isdisjoint(first)):
         return 0.0
-    if 2 * len(telling.intersection(first)) < len(telling):
+    if 3 * len(telling.intersection(first)) < 2 * len(telling):
         return 0.0
     from difflib import SequenceMatcher
 

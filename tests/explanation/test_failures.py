@@ -110,6 +110,12 @@ def test_the_predicted_exceptions_are_those_of_the_records(updating):
         ("FileNotFoundError: [Errno 2] No such file or directory: '/x/adapter_config.json'", [], []),
         ("FileNotFoundError: [Errno 2] No such file or directory: 'ds_config.json'", [], ["LCH002"]),
         ("TypeError: argument 'ids': 'float' object cannot be interpreted as an integer", [], []),
+        ("TypeError: None is not a callable object", [], []),
+        ("ValueError: `n_frequency` should be a positive integer value but the value passed is 0", ("/x/peft/tuners/config.py",), []),
+        ("ValueError: `r` should be a positive integer value but the value passed is 0", ("/x/peft/tuners/lora/layer.py",), ["PFT001"]),
+        ("ValueError: You cannot pass in both `dynamo_plugin` and `dynamo_backend`, please only pass in one.", (), []),
+        ("ValueError: `top_h` must be in the range (0, 1].", ("/x/transformers/generation/logits_process.py",), []),
+        ("ValueError: File 'a.tsfile' is not a valid TsFile (bad magic header).", (), []),
     ],
 )
 def test_the_values_of_a_general_message_tell_the_rule(text, files, codes):

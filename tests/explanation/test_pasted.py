@@ -234,12 +234,40 @@ def test_signs_of_what_happened(lines, said, remedy):
 
 
 @each_case(
+    ("text", "said"),
+    [
+        ("ImportError: fused attention is not available here", "install what the message names"),
+        ("ValueError: the second trainer does not support an evaluation set yet.", "leave out, or change"),
+        ("FooError: No shard was found in that place. It stopped.", "look for what the message names: it is missing"),
+        ("AssertionError: the length of a does not match that of b", "compare the two values"),
+        ("ValueError: the first part has to come before the second", "meet the condition"),
+        ("ValueError: invalid letter", "look at the value"),
+        ("TypeError: invalid letter", NOT_PREDICTED),
+        ("RuntimeError: CUDA error: unknown, not supported", ""),
+    ],
+)
+def test_an_unknown_message_is_read_by_its_words(text, said):
+    [found] = failures_in([text])
+    assert (said in " ".join(found.details), bool(found.remedy)) == (True, False)
+
+
+def test_lines_of_vllm_and_pytest_have_a_head():
+    log = [
+        "(EngineCore_DP0 pid=9) ERROR 03-18 23:23:32 [core.py:1006] AssertionError: no such name",
+        "RuntimeError: Engine core initialization failed.",
+    ]
+    assert failures_in(log)[0].exception == "AssertionError: no such name"
+    assert failures_in(["ERROR 03-13 16:32:15 worker_base.py:574] ValueError: nothing"])[0].exception == "ValueError: nothing"
+    assert failures_in([">   x = rows[1]", "E   KeyError: 1"])[0].exception == "KeyError: 1"
+
+
+@each_case(
     ("text", "cause"),
     [
         ("ValueError: Unknown task: sft-classifier.", "no task `sft-classifier`"),
         ("ImportError: Found an incompatible version of x. Found version 0.4, but only version above 0.5 are supported", "releases"),
         ("ValueError: nothing that is known of", ""),
-        ("RuntimeError: the buffer of the queue exceeds 5", ""),
+        ("RuntimeError: the buffer of the queue stopped at 5", ""),
     ],
 )
 def test_what_a_message_says_of_its_cause(text, cause):
