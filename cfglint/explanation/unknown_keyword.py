@@ -33,7 +33,9 @@ OF_NO_RELEASE = "KEY200"
 REMOVED = "was removed from"
 OLDER = "the installed release is older"
 PASSED_ON = "renamed"  # the kind of a row whose keyword a decorator passes on under another name
-CLASS_OF = {"huggingface": "TrainingArguments", "trl": "TRL's configuration class"}
+BASE = "TrainingArguments"  # also of the configuration classes of TRL's trainers
+GENERATED = ("predict_with_generate", "generation_max_length", "generation_num_beams", "generation_config", "sortish_sampler")
+CLASS_OF = {"huggingface": BASE, "trl": "TRL's configuration class"}
 
 
 def about(text: str) -> tuple[list[str] | None, str]:
@@ -79,14 +81,19 @@ def of_keyword(text: str) -> tuple[list[str], str]:
     owner, name = match.group(1) or "", match.group(2)
     trainers = [each for kind, _ in PACKAGES for each in constructors(kind)]
     named = max((trainer for trainer in trainers if owner.endswith(trainer)), key=len, default="")  # a subclass is named after its base
-    answers = [each for kind, code in PACKAGES for each in of_package(kind, code, named or owner, name) if each[1]]
+    bases = [named or owner, *[BASE] * (owner.endswith(BASE) or owner.replace("Config", "Trainer") in constructors("trl"))]
+    answers = [each for base in bases for kind, code in PACKAGES for each in of_package(kind, code, base, name) if each[1]]
     if not answers and owner.endswith("LoraConfig"):
         from cfglint.frameworks.peft.fields import FIELDS, NEWEST
 
         since = dotted(FIELDS[name]) if name in FIELDS else ""
         found = f"LoraConfig has `{name}` from peft {since} on: install it" if since else f"no LoraConfig up to peft {NEWEST} has `{name}`"
         return [], f"{found}, or remove the key from the program, or from the `adapter_config.json` that is loaded"
-    if not answers and owner.endswith("TrainingArguments"):
+    if not answers and owner.endswith(BASE):
+        sections = {section.replace("_", "") for history in framework("trl").histories() for section in history.sections_with(name)}
+        classes = [each.replace("Trainer", "Config") for each in constructors("trl") if each.removesuffix("Trainer").lower() in sections]
+        if having := ["Seq2SeqTrainingArguments"] if name in GENERATED else classes:
+            return [OF_NO_RELEASE], f"pass a configuration class that has `{name}` in the place of {owner}: {' or '.join(having[:MOST])}"
         return [OF_NO_RELEASE], f"remove `{name}`: no release of transformers from {framework('huggingface').oldest} on has it"
     gone = [answer for answer in answers if REMOVED in answer[1]]
     first = dict(reversed(gone if gone and not owner else answers))

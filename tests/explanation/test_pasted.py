@@ -46,6 +46,8 @@ def test_lines_of_slurm(line, said, remedy):
     [
         ("got an unexpected keyword argument 'evaluation_strategy'", "KEY202", "eval_strategy"),
         ("__init__() got an unexpected keyword argument 'tokenizer'", "KEY206", "processing_class"),
+        ("Seq2SeqTrainingArguments.__init__() got an unexpected keyword argument 'evaluation_strategy'", "KEY202", "eval_strategy"),
+        ("SFTConfig.__init__() got an unexpected keyword argument 'evaluation_strategy'", "KEY202", "eval_strategy"),
         ("Value error, Require cfg.load_in_4bit to be True for qlora [type=value_error, input_value={}]", "AXL016", ""),
         ("No slot '3' specified on host 'n1'", "", "CUDA_VISIBLE_DEVICES"),
     ],
@@ -66,6 +68,8 @@ def test_a_message_without_its_exception(line, rule, remedy):
         ("KeyError: 'It broke. Please raise an issue on GitHub.'", ""),
         ("`ValueError: no `x` here, please remove these keys from the file.`", "please remove these keys"),
         ("TypeError: TrainingArguments.__init__() got an unexpected keyword argument 'use_reentrant'", "remove `use_reentrant`"),
+        ("TypeError: TrainingArguments.__init__() got an unexpected keyword argument 'packing'", "SFTConfig"),
+        ("TypeError: TrainingArguments.__init__() got an unexpected keyword argument 'predict_with_generate'", "Seq2SeqTrainingArguments"),
         ("AttributeError: 'TrainingArguments' object has no attribute 'eval_strategy'", "from transformers 4.41.0 on"),
         ("AttributeError: 'TrainingArguments' object has no attribute 'packing'", "of its own"),
         ("AttributeError: 'SFTConfig' object has no attribute 'max_seq_length'", "write `SFTConfig(max_length=...)`"),
