@@ -143,10 +143,10 @@ class LaunchedRuns:
                 documents.append(document)
                 kinds.append(kind)
         if launch.parser is not None:
-            if launch.parser.engines:  # which the words of the line decide
-                from cfglint.launch.programs.built_arguments import with_engines
+            if launch.parser.engines or launch.parser.built:
+                from cfglint.launch.programs.built_arguments import under_line
 
-                launch.parser = with_engines(launch.parser, self.scripts.context(line))
+                launch.parser = under_line(launch.parser, self.scripts.context(line))
             leave_out_configs_of_program(launch, launch.parser, documents, kinds)
             if not parses_command(launch):
                 from cfglint.launch.programs.checks import match_arguments
@@ -242,13 +242,13 @@ class LaunchedRuns:
         program, file = launch.parser, self.scripts.program_of(line)
         if program is None or file is None or which >= len(program.built) or any(map(takes_arguments, kinds)) or parses_command(launch):
             return None
-        from cfglint.launch.programs.built_arguments import BuiltArguments, with_engines
+        from cfglint.launch.programs.built_arguments import BuiltArguments, under_line
 
         context = self.scripts.context(line)
 
         def reread(texts: Mapping[str, str]) -> ProgramFacts | None:
             again = read_found(file, texts)
-            return with_engines(again, context.changed(read=with_texts(context.read, texts))) if again is not None else None
+            return under_line(again, context.changed(read=with_texts(context.read, texts))) if again is not None else None
 
         return BuiltArguments(program, which, reread, context)
 
@@ -266,7 +266,7 @@ class LaunchedRuns:
         """The runs whose arguments a program builds in code, else that of the engine that it makes; the launch is unknown. Raises
         FileProblem.
         """
-        from cfglint.launch.programs.built_arguments import BuiltArguments, parsed_arguments
+        from cfglint.launch.programs.built_arguments import BuiltArguments, parsed_arguments, under_line
         from cfglint.launch.programs.runs_of_program import evaluation_of, groups
 
         self.source.read(path)
@@ -277,6 +277,7 @@ class LaunchedRuns:
             return []
         self.scripts.note_further(program)
         context, reread = self.scripts.context_without_line(path), partial(read_found, file)
+        program = under_line(program, context) if program.parser else program
         parsed = parsed_arguments(program, reread, context)
         calls = [parsed] if parsed is not None else []
         for group in groups(program.built, evaluation_of(program, context)) if program.built and parsed is None else ():

@@ -47,7 +47,7 @@ from cfglint.launch.programs.own_loops import own_loop
 from cfglint.launch.programs.parsers import beyond_limit, constructions, unread_at, unread_call
 from cfglint.launch.programs.reading import SPREADING, Constructor, computed_constructor, imports_unsloth
 from cfglint.launch.programs.runs_of_program import Evaluated, evaluation_of, scope_around
-from cfglint.launch.programs.scopes import COMPUTED, AcceleratorCall, EngineConfig, is_caught, literal
+from cfglint.launch.programs.scopes import COMPUTED, AcceleratorCall, BuiltCall, EngineConfig, is_caught, literal
 from cfglint.source.annotations import Callable, Iterator, Mapping
 from cfglint.source.change import EditRefused
 from cfglint.source.document import SCALAR, Node
@@ -176,8 +176,19 @@ def loop_of(program: ProgramFacts, context: Context) -> OwnLoop | None:
     return own_loop(next(iter(evaluated.accelerators.values()), None), evaluated, program)
 
 
-def with_engines(program: ProgramFacts, context: Context) -> ProgramFacts:
-    """The facts with the engines whose configs only the words of a line decide, if the program builds nothing else."""
+def under_line(program: ProgramFacts, context: Context) -> ProgramFacts:
+    """The facts with what only the words of a line decide: without arguments that are built beside those of a parser, if a trainer gets
+    these alone, and with the engines, if the program builds nothing else.
+    """
+    if program.built:
+        evaluated = evaluation_of(program, context)
+        if evaluated.complete and any(each.is_given for each in evaluated.evaluation.filled):
+            kept = [
+                call
+                for call in program.built
+                if call.kind in (LAUNCH, ENGINE) or any(each.is_given for each in results_of(call, evaluated))
+            ]
+            program = changed(program, built=tuple(kept))
     others = tuple(built_call for built_call in program.built if built_call.kind == LAUNCH)
     if not program.engines or any(built_call.kind not in (LAUNCH, ENGINE) for built_call in program.built):
         return program
@@ -192,6 +203,11 @@ def with_engines(program: ProgramFacts, context: Context) -> ProgramFacts:
         return program
     unread = () if others else (unread_at(hidden.name, hidden, "its config is computed"),)
     return changed(program, built=others, not_read=program.not_read + unread)
+
+
+def results_of(call: BuiltCall, evaluated: Evaluated) -> list[Built]:
+    made = evaluated.made.get(call.call)
+    return [each for each in made.results if isinstance(each, Built)] if made is not None else []
 
 
 def config_of_engine(evaluated: Evaluated) -> tuple[str, bool]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import operator
 import re
+from functools import partial
 
 from cfglint.evaluate import Choice, Reason, Unknown
 from cfglint.evaluate.operations import any_or_all, negated
 from cfglint.launch.kinds import base_fields, base_number, fields_of_class, kind_of_class
 from cfglint.launch.programs import data_sets
 from cfglint.launch.programs.context import Context
-from cfglint.launch.programs.modules import External, Modules
+from cfglint.launch.programs.modules import FRAMEWORKS, External, Modules
 from cfglint.launch.programs.objects import (
     ABSENT,
     ITEMS,
@@ -201,6 +202,10 @@ class Expressions:
             return self.of_package(f"{data.name}.{name}")
         if isinstance(data, ModuleObject):
             return data.frame.slots.get(name) or self.global_name(name, data.frame) or unknown()
+        if name == "__dict__" and isinstance(data, (Built, Instance)):
+            mapping = Mapping()
+            mapping.slots = data.slots
+            return Value(mapping)
         if isinstance(data, Built):
             value = self.of_class(data.made_of, name, owner) if data.made_of is not None else None
             value = data.slots.get(name) or data.arguments.get(name) or value or self.of_launch(data, name)
@@ -250,10 +255,6 @@ class Expressions:
         slot = data.slots.get(name)
         if isinstance(slot, Value):
             return slot
-        if name == "__dict__":
-            mapping = Mapping()
-            mapping.slots = data.slots
-            return Value(mapping)
         if name == "__class__" and data.made_of is not None:
             return Value(data.made_of)
         if data.made_of is not None and not data.is_open:
@@ -381,7 +382,10 @@ class Expressions:
         value = NONE
         values: list[Value] = []
         for each in node.values:
-            value = self.evaluate(each, frame)
+            if unclear is not None and any(isinstance(inner, (ast.Call, ast.NamedExpr)) for inner in ast.walk(each)):  # it may not happen
+                _, value = self.alternatives(each, [lambda: NONE, partial(self.evaluate, each, frame)])
+            else:
+                value = self.evaluate(each, frame)
             values.append(value)
             holds = self.truth(value)
             if isinstance(holds, Unknown):
@@ -398,7 +402,7 @@ class Expressions:
         if isinstance(data, PLAIN):
             return bool(data)
         if isinstance(data, ALWAYS_TRUE):
-            return True
+            return Unknown() if is_constant(value) else True
         if isinstance(data, Instance):
             asked = (self.own_method(value, name) for name in ("__bool__", "__len__"))
             method = next(filter(None, asked), None)
@@ -451,7 +455,9 @@ class Expressions:
             return True
         if isinstance(one, External) and isinstance(other, External) and {one.name, other.name} <= TYPES:
             return False  # the same type is the same object
-        if (one is None or other is None) and not isinstance(one, (Method, Opaque)) and not isinstance(other, (Method, Opaque)):
+        if (one is None or other is None) and not any(
+            isinstance(each.data, (Method, Opaque)) or is_constant(each) for each in (left, right)
+        ):
             return False  # an object that is known is not None
         if isinstance(one, Sequence) and isinstance(other, Sequence) and one.kind == other.kind:
             first, second = plain(left), plain(right)
@@ -714,6 +720,12 @@ class Expressions:
         elif isinstance(data, (Instance, Built, Opaque, Class)) or (isinstance(data, Mapping) and data.by_attribute):
             self.write(data.slots, name, value)
         self.opened_objects(owner)
+
+
+def is_constant(value: Value) -> bool:
+    """Whether a name of another package may be one of a constant, whose value is not known, rather than of a function, class or module."""
+    module, _, name = value.data.name.rpartition(".") if isinstance(value.data, External) else ("", "", "")
+    return bool(module) and (name.isupper() or (name[:1].islower() and module.partition(".")[0] not in (*FRAMEWORKS, "builtins")))
 
 
 def are_parameters(value: Value) -> bool:

@@ -216,7 +216,7 @@ def builtin(run: Interpreter, name: str, given: Given, named: Named) -> Value:
         return of_type(given)
     if name in ("getattr", "hasattr", "setattr", "delattr"):
         return of_attribute(run, name, given)
-    if name in ("vars", "type") and isinstance(first.data, Instance) and len(given) == 1:
+    if name in ("vars", "type") and isinstance(first.data, (Built, Instance)) and len(given) == 1:
         return run.attribute(first, "__dict__" if name == "vars" else "__class__")
     if name in ("globals", "locals"):
         frame = run.here_frame()

@@ -326,12 +326,41 @@ def test_branches_of_one_condition_are_alternatives_of_one_run(check, capsys):
 )
 def test_functions_that_branches_call_make_alternatives_of_one_run(check, main_lines, sizes):
     """The sizes of the runs, by how many alternatives there are; without alternatives each is a run."""
-    made = "    return TrainingArguments('out', per_device_train_batch_size={})\n"
+    made = "    Trainer(model, args=TrainingArguments('out', per_device_train_batch_size={}))\n"
     functions = [f"def {name}():\n{made.format(size)}" for name, size in (("a", 1), ("b", 2))]
     found: dict[int, list[int]] = {}
     for run in check(f"{''.join(functions)}{main_lines}")["runs"]:
         found.setdefault(run["launch"].get("alternative", {}).get("of", 0), []).append(run["resolved"]["micro_batch"])
     assert found == sizes
+
+
+SET = "per_device_train_batch_size"
+MADE = f"args = TrainingArguments('out', {SET}=4)"
+TRUE = "from settings import flag, LARGE\n"
+
+
+@each_case(
+    ("code", "micro_batch"),
+    [
+        (f"from elsewhere import f\n{MADE}\nargs = f(args)", None),
+        (f"from elsewhere import f\n{MADE}\nargs = f()", None),
+        (f"{MADE}\nvars(args)['{SET}'] = 8", 8),
+        (f"{MADE}\nargs.__dict__['{SET}'] = 8", 8),
+        (f"{TRUE}{MADE}\nflag and setattr(args, '{SET}', 8)", None),
+        (f"{TRUE}{MADE}\nLARGE or setattr(args, '{SET}', 8)", None),
+        (f"{TRUE}{MADE}\nif LARGE:\n    args.{SET} = 8", None),
+        (f"from torch.nn import Linear\n{MADE}\nLinear and setattr(args, '{SET}', 8)", 8),
+    ],
+)
+def test_what_code_may_change_is_not_known(check, code, micro_batch):
+    assert [run["resolved"]["micro_batch"] for run in check(code)["runs"]] == [micro_batch]
+
+
+def test_arguments_that_no_trainer_gets_are_none_of_the_run_of_a_line(check):
+    parsed = "from transformers import HfArgumentParser\n(args,) = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()\n"
+    line = "torchrun --nproc_per_node 4 train.py --output_dir o --per_device_train_batch_size 8"
+    [run] = check(f"{parsed}other = TrainingArguments('x', {SET}=3)", line=line)["runs"]
+    assert run["resolved"]["micro_batch"] == 8
 
 
 def test_a_call_in_a_branch_gives_no_error(check):
@@ -347,7 +376,7 @@ FAILS = "TrainingArguments('out', learning_rate='1e-4')"
     [
         (f"def f():\n    return {FAILS}\nargs = f()", "error"),
         (f"def f():\n    return {FAILS}\ntry:\n    args = f()\nexcept Exception as e:\n    print(e)", "warning"),
-        (f"def f():\n    return {FAILS}\ndef main():\n    args = f()\ntry:\n    main()\nexcept Exception:\n    pass", "warning"),
+        (f"def f():\n    return {FAILS}\ndef main():\n    Trainer(model, f())\ntry:\n    main()\nexcept Exception:\n    pass", "warning"),
         (f"def f():\n    return {FAILS}\ntry:\n    args = f()\nexcept Exception as e:\n    raise", "error"),
         (f"def f():\n    return {FAILS}\ntry:\n    args = f()\nexcept Exception as e:\n    sys.exit(1)", "error"),
         (f"def f():\n    return {FAILS}\ntry:\n    args = f()\nexcept KeyboardInterrupt:\n    pass", "error"),
