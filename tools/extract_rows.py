@@ -115,6 +115,7 @@ class Extractor:
         self.guards: list[Cell] = []
         self.frame: Any = None
         self.out: list[tuple[int, list[Any]]] = [(0, [])]  # rows under construction: (number of guards outside, rows)
+        self.reads: list[tuple[int, Any]] = []  # of the keys that statements read as attributes of sections: (rows before, row)
         self.live: list[Cell] = []
         self.counts: dict[str, int] = {}
         self.calls: list[Any] = []
@@ -275,11 +276,26 @@ class Extractor:
 
     # statements ------------------------------------------------------------------------------------------------------
     def statement(self, node: Any) -> Any:
+        if self.package.targets is not None and len(self.out) == 1:
+            for chain in always(node):
+                self.read(chain)
         method = getattr(self, f"statement_{type(node).__name__.lower()}", None)
         if method is None:
             self.by_hand(node, type(node).__name__.lower())
             return False, False
         return method(node) or (False, False)
+
+    def read(self, node: Any) -> None:
+        """The row of a key that is read as an attribute of sections, which fails without the key; not of an object that is made of one."""
+        steps: list[str] = []
+        while isinstance(node, ast.Attribute) and f"self.{node.attr}" not in self.given:
+            steps, node = [node.attr, *steps], node.value
+        box = self.expr(node) if isinstance(node, ast.Attribute) or (isinstance(node, ast.Name) and node.id != "self") else None
+        path = () if isinstance(box, Ref) and box.kind == "root" else path_of(box) if is_path(box) else None
+        if path is not None and len(path) + len(steps) > 1:
+            row: list[Any] = []
+            self.emit({"read": ".".join((*path, *steps))}, at=(0, row))
+            self.reads += [(len(self.out[0][1]), each) for each in row]
 
     def by_hand(self, node: Any, why: Any) -> None:
         self.emit({"todo": why}, node)
@@ -1433,6 +1449,38 @@ class Placement:
         return [self.placed(each) for each in e]
 
 
+def always(node: Any) -> Any:
+    """The attributes that are looked up whenever a statement runs, with those of its other statements left out."""
+    if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+        yield node
+    parts: Any = ast.iter_child_nodes(node)
+    if isinstance(node, (ast.If, ast.While, ast.IfExp)):
+        parts = [node.test]
+    elif isinstance(node, ast.For):
+        parts = [node.iter]
+    elif isinstance(node, ast.With):
+        parts = node.items
+    elif isinstance(node, ast.BoolOp):
+        parts = node.values[:1]
+    elif isinstance(node, ast.Compare):
+        parts = [node.left, node.comparators[0]]
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        parts = [node.func.value, *node.args, *node.keywords]
+    elif isinstance(node, ast.Assert):
+        parts = [node.test]
+    elif isinstance(node, (ast.Try, ast.FunctionDef, ast.ClassDef, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
+        parts = []
+    elif isinstance(node, ast.Attribute):
+        parts = [node.value] if not isinstance(node.value, ast.Attribute) else []
+    for part in parts:
+        yield from always(part)
+
+
+def is_path(e: Any) -> bool:
+    """Whether an expression is a key of the values, at any depth."""
+    return isinstance(e, list) and (e[:1] == ["f"] or (e[:1] == ["attr"] and is_path(e[1])))
+
+
 def raises_again(handler: ast.ExceptHandler) -> bool:
     """Whether a handler only reports the exception and raises it again."""
     *said, last = handler.body
@@ -1486,6 +1534,8 @@ def rows_of(
     )
     value = x.function(node, module, bound)
     rows = x.out[0][1]
+    for place, row in reversed(x.reads):
+        rows.insert(place, row)
     # lets that nobody reads
     while True:
         used = {

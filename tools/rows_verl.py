@@ -18,7 +18,7 @@ from row_sources import Package, Ref
 from row_table_text import Function, Row, Table, every, lists
 
 PACKAGE = "verl"
-CONFIG, INIT = "config", "init"
+CONFIG, INIT, STEP = "config", "init", "first-step"
 CRITIC, REFERENCE = ["f", "use_critic"], ["f", "use_reference_policy"]
 MODEL = ["f", "actor_rollout_ref"]
 WORLD = ["f", "world_size"]
@@ -64,16 +64,32 @@ def functions(folder: Path) -> Iterator[Function]:
     for found in called(package):
         # An object that is made a second time refuses nothing else; what is no value of the config is not known.
         rows = [row for row in needed(found.rows, known) if "within" not in row or row not in seen]
-        seen += rows
-        if any("raise" in row for row in every(rows)):
+        rows = [row for at, row in enumerate(rows) if "read" not in row or not is_read(row, [*seen, *rows[:at]], rows[at + 1 :])]
+        seen += [row for row in rows if "within" in row or ("read" in row and "-" not in found.name)]
+        if any("raise" in row or "read" in row for row in every(rows)):
             yield found._replace(rows=rows)
+
+
+def is_read(row: Row, before: list[Row], after: list[Row]) -> bool:
+    """Whether another row reads the same key, or one below it, at least as often."""
+    others = [*before, *(other for other in after if "read" in other and (other["read"], other["when"]) != (row["read"], row["when"]))]
+    return any(
+        f"{other['read']}.".startswith(f"{row['read']}.") and all(each in row["when"] for each in other["when"])
+        for other in others
+        if "read" in other
+    )
 
 
 def called(package: Package) -> Iterator[Function]:
     """The functions of a release with all of their rows."""
     root = Ref("root")
     program = package.module("verl.trainer.main_ppo")
-    renamed = [row for main in function(package, "", CONFIG, program, "", "main", {"config": root}) for row in main.rows if "put" in row]
+    renamed = [
+        row
+        for main in function(package, "", CONFIG, program, "", "main", {"config": root})
+        for row in main.rows
+        if row.keys() & {"put", "read"}
+    ]
     for run in function(package, "main_ppo", CONFIG, program, "TaskRunner", "run", {"config": root}):
         yield run._replace(rows=[*renamed, *run.rows])  # the program gives former keys their new names first
     rewards = package.module("verl.trainer.ppo.reward")
@@ -86,8 +102,14 @@ def called(package: Package) -> Iterator[Function]:
     if v1 is not None:
         yield from function(package, "trainer-v1", INIT, v1, "PPOTrainer", "__init__", {"config": root}, given)
         yield from function(package, "pools-v1", INIT, v1, "PPOTrainer", "_init_resource_pool_mgr", {}, given)
+        for name, method in (("loader-v1", "_init_dataloader"), ("setup-v1", "_setup")):
+            yield from reads(function(package, name, INIT, v1, "PPOTrainer", method, {}, given))
+        for name, method in (("trainer-v1", "fit"), ("step-v1", "step"), ("update-v1", "_step_once")):
+            yield from reads(function(package, name, STEP, v1, "PPOTrainer", method, {}, given))
     trainer = package.module("verl.trainer.ppo.ray_trainer")
     yield from function(package, "trainer-v0", INIT, trainer, "RayPPOTrainer", "__init__", {"config": root}, given)
+    yield from reads(function(package, "setup-v0", INIT, trainer, "RayPPOTrainer", "init_workers", {}, given))
+    yield from reads(function(package, "trainer-v0", STEP, trainer, "RayPPOTrainer", "fit", {}, given))
     engines = package.module("verl.workers.engine_workers") if package.module("verl.workers.fsdp_workers") is None else None
     if engines is not None:
         of_config = {"self.config": MODEL, "self.role": ROLE}
@@ -104,9 +126,18 @@ def called(package: Package) -> Iterator[Function]:
         bound = {"optim_config": OPTIMIZER, "role": "actor"}
         if name == "fsdp":
             yield from function(package, "fsdp-optimizer", INIT, workers, "ActorRolloutRefWorker", "_build_model_optimizer", bound, given)
+        yield from reads(function(package, f"{name}-model", INIT, workers, "ActorRolloutRefWorker", "init_model", {}, given))
         critic = ["f", "critic"]
         bound, given = {"config": critic}, {"self.config": critic, PARALLEL: parallel(critic)}
-        yield from function(package, f"{name}-critic", INIT, workers, "CriticWorker", "__init__", bound, given, [CRITIC])
+        for built in function(package, f"{name}-critic", INIT, workers, "CriticWorker", "__init__", bound, given, [CRITIC]):
+            is_object = ("critic",) in package.targets.found  # whose fields have defaults
+            yield built._replace(rows=[row for row in built.rows if not is_object or "read" not in row])
+
+
+def reads(functions: Iterator[Function]) -> Iterator[Function]:
+    """Functions with the keys that they read, and with what decides whether they do, alone."""
+    for each in functions:
+        yield each._replace(rows=[row for row in each.rows if row.keys() & {"read", "let"}])
 
 
 def parallel(section: Any) -> Any:
@@ -151,7 +182,12 @@ def needed(rows: list[Row], known: set[str]) -> list[Row]:
     rows = [row for row in rows if not any(each[0] in ("in", "not in") and each[2] == ["dict"] for each in lists(row))]  # a registry
     known = known | {row["set"] for row in rows if "set" in row}
     rows = [row for row in rows if all(each[1] in known for each in lists(row) if each[0] in ("f", "f?"))]
-    kept = [row for row in rows if "raise" in row or any(each[0] in ARITHMETIC for key in ("be", "try") for each in lists(row.get(key)))]
+    rows = [row for row in rows if "read" not in row or row["read"].partition(".")[0] in known]
+    kept = [
+        row
+        for row in rows
+        if row.keys() & {"raise", "read"} or any(each[0] in ARITHMETIC for key in ("be", "try") for each in lists(row.get(key)))
+    ]
     while True:
         read = {
             each

@@ -3,7 +3,7 @@
 A row is a mapping with the guards `when`, which hold from left to right, and one action:
 
     raise TYPE, say | set FIELD, be | put BOX, key, be | drop KEY [, of BOX] | let $NAME, be | try VALUE | each $NAME, in, rows
-    | setenv NAME, be | stop | todo
+    | setenv NAME, be | read KEY | stop | todo
 
 Its guards and values are the expressions of `expressions.py`. A row whose guards cannot be decided does not
 refuse anything: it is noted in `undecided`, and what it would set becomes unknown.

@@ -154,6 +154,7 @@ class Check:
     whose values are members of an Enum.
     """
 
+    evaluation: type[Evaluation] = Evaluation
     enums: Mapping[str, str] = {}
     depends_on_processes = False  # whether some numbers of processes are refused and others are not, and theirs is not known
 
@@ -179,7 +180,7 @@ class Check:
 
     def run(self, written: Mapping[str, Any]) -> tuple[Evaluation, list[Raised]]:
         filled = {name: copied(value) if isinstance(value, (dict, list)) else value for name, value in self.defaults.items()}
-        evaluation, found = Evaluation({**filled, **written}, self.facts, self.enums), list[Raised]()
+        evaluation, found = self.evaluation({**filled, **written}, self.facts, self.enums), list[Raised]()
         rows = self.plan.relevant(evaluation, self.varying | written.keys())
         while True:
             try:

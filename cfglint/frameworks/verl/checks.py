@@ -15,7 +15,7 @@ from cfglint.findings.wording import counted, described, spelled
 from cfglint.frameworks.refusal import Refusal, Words
 from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.remedies import raised_by
-from cfglint.frameworks.rows.evaluation import value_at
+from cfglint.frameworks.rows.evaluation import Evaluation, value_at
 from cfglint.frameworks.rows.expressions import Path, Raised, Row, walk
 from cfglint.frameworks.rows.reasons import Condition
 from cfglint.frameworks.rows.refusals import Check, Pages, Plan, unknown_field
@@ -39,13 +39,14 @@ from cfglint.frameworks.verl.sizes import (
     ROLLOUT,
     SAMPLES,
     STRATEGY,
+    UNSET,
     ComposedConfig,
     Sizes,
     product,
     uses_critic,
     uses_reference,
 )
-from cfglint.source.annotations import Any, Collection, Iterator, Operand
+from cfglint.source.annotations import Any, Collection, Iterator, Mapping, Operand
 from cfglint.source.hydra.interpolation import MISSING
 
 STEP: Stage = "first-step"
@@ -75,6 +76,7 @@ MACHINE: dict[tuple[str, ...], str | None] = {("use_critic",): "", ("use_referen
 MESSAGES = {"VRL015": "neither `{0}` nor `{1}` is set", "VRL016": "`{0}` and `{1}` cannot be set together"}
 ARITHMETIC = [[operator] for operator in ("*", "//", "%", "*=", "//=", "<", ">", "<=", ">=")]  # and comparison by size
 OF_A_SIZE, OF_GLOBAL, OF_ROWS, OF_GROUPS, OTHER = "VRL010", "VRL018", "VRL022", "VRL029", "VRL035"
+MANDATORY = "is `???`, a value that has to be set"
 KINDS = {"bool": "a boolean", "int": "an integer", "float": "a number", "str": "a string"}  # of fields
 BOOLEANS = ("yes", "y", "on", "true", "no", "n", "off", "false")  # of OmegaConf
 INSTANTIATION = "hydra.errors.InstantiationException: Error in call to target"
@@ -119,7 +121,7 @@ def plan(release: Version, parts: frozenset[str], targets: frozenset[tuple[str, 
     """The rows of a release for sections with these classes, of the functions for all runs and those of some parts; without their
     conditions on the classes of sections.
     """
-    rows: dict[Stage, list[Row]] = {"config": [], "init": []}
+    rows: dict[Stage, list[Row]] = {"config": [], "init": [], STEP: []}
     for stage, found in rows.items():
         for function in table_of(KIND).functions(stage, release):
             for row in function.rows if "-" not in function.name or function.name in parts else ():
@@ -148,10 +150,10 @@ def failed(tree: ComposedConfig, sizes: Sizes) -> list[Refusal]:
     if not tree.values:
         return []
     refusals = [*refused(tree, sizes)]
-    keys = {refusal.key for refusal in refusals if refusal.kind == OF_A_SIZE}
+    known = {(refusal.kind, refusal.key) for refusal in refusals}
     checks = (keywords, no_integers, loops, groups, megatron_workers, chunks, complete_batches)
     by_hand = (refusal for check in checks for refusal in check(tree, sizes))
-    refusals += [refusal for refusal in by_hand if refusal.kind != OF_A_SIZE or refusal.key not in keys]
+    refusals += [refusal for refusal in by_hand if (refusal.kind, refusal.key) not in known]
     refusals.sort(key=lambda refusal: STAGES.index(refusal.fails_at))
     if sizes.batch is None or sizes.batch > 0:
         return refusals
@@ -164,8 +166,8 @@ def refused(tree: ComposedConfig, sizes: Sizes) -> Iterator[Refusal]:
     values = {**tree.resolved, **{name: unknown_field("a number") if value is None else value for name, value in numbers.items()}}
     values[ROWS] = unknown_field(ROWS) if sizes.steps_per_epoch is None else range(sizes.steps_per_epoch)
     actor, critic = (str(tree.value(key)).removesuffix("2") for key in (STRATEGY, "critic.strategy"))
-    parts = {f"{actor}-worker", f"{actor}-rollout", f"{actor}-optimizer", f"{critic}-critic", "engine-worker"}
-    parts |= {"trainer-v1", "pools-v1"} if tree.is_true("trainer.use_v1") else {"trainer-v0"}
+    parts = {f"{actor}-{part}" for part in ("worker", "rollout", "optimizer", "model")} | {f"{critic}-critic", "engine-worker"}
+    parts |= {f"{part}-v{int(tree.is_true('trainer.use_v1') or 0)}" for part in ("trainer", "pools", "loader", "setup", "step", "update")}
     words = Words(KEPT, MACHINE, lambda key: isinstance(tree.value(key), bool), PLACES, {(WORLD,): "GPU"})
     check = RunCheck(plan(tree.release, frozenset(parts), frozenset(classes_of(tree.values))), values)
     for refusal in check.refusals(words):
@@ -190,8 +192,32 @@ def refused(tree: ComposedConfig, sizes: Sizes) -> Iterator[Refusal]:
             yield refusal
 
 
+class RunEvaluation(Evaluation):
+    """Rows on a composed config, with those of the keys that are read as attributes; `entry` is the part of such a key that is missing."""
+
+    def _row(self, row: Row, parts: Mapping[str, Any]) -> None:
+        if "read" not in row or parts["when"](self) is not True:
+            return super()._row(row, parts)
+        path = row["read"].split(".")
+        box: Any = self.values
+        for depth, step in enumerate(path):
+            if isinstance(box, Unknown):
+                return None
+            self.entry = ".".join(path[: depth + isinstance(box, dict)])
+            if not isinstance(box, dict):
+                raise Raised("AttributeError", f"'{name_of_type(box)}' object has no attribute '{step}'")
+            if step not in box:
+                raise Raised("omegaconf.errors.ConfigAttributeError", f"Key '{step}' is not in struct full_key: {self.entry}")
+            box = box[step]
+        if box is UNSET:
+            raise Raised("omegaconf.errors.MissingMandatoryValue", f"Missing mandatory value: {self.entry}")
+        return None
+
+
 class RunCheck(Check):
     """The rows of a run; Hydra reports what a class refuses. `failures` has the pages of the refusals where Python fails on a value."""
+
+    evaluation = RunEvaluation
 
     def __init__(self, plan: Plan, values: Any) -> None:
         super().__init__(plan, values, {}, (), lambda *_: None, pages())
@@ -199,6 +225,9 @@ class RunCheck(Check):
         self.derived: set[str] = set()  # keys whose value verl takes from another one, at which it is refused, too
 
     def refusal(self, raised: Raised, *others: Any) -> Refusal:
+        if "read" in raised.row:
+            what = MANDATORY if "Mandatory" in raised.kind else "is read, and has no value"
+            return lacking(raised.entry, what, f"{raised.kind}: {raised.message}", self.plan.stage_of(raised.row))
         refusal = super().refusal(raised, *others)
         if refusal.failed:
             self.failures[id(refusal)] = pages()(raised.row, raised.kind)
@@ -324,11 +353,8 @@ def name_of_type(value: object) -> str:
 
 
 def groups(tree: ComposedConfig, sizes: Sizes) -> Iterator[Refusal]:
-    """A rollout engine that is not named, sequence parallelism over more GPUs than there are, and a training set without a batch."""
-    name, key = f"{ROLLOUT}.name", f"{ACTOR}.ulysses_sequence_parallel_size"
-    if tree.is_missing(name):
-        exception = f"omegaconf.errors.MissingMandatoryValue: Missing mandatory value: {name}"
-        yield Refusal("VRL019", (name,), f"`{name}` has no default and is not set", exception, (f"set `{name}=vllm` or sglang",), "init")
+    """Sequence parallelism over more GPUs than there are, no shards, and a training set without a batch."""
+    key = f"{ACTOR}.ulysses_sequence_parallel_size"
     gpus, parallel, shards = sizes.gpus, sizes.sequence_parallel, f"{ACTOR}.fsdp_config.fsdp_size"
     if sizes.is_fsdp and tree.integer(shards) == 0:
         yield Refusal(OTHER, (shards,), f"`{shards}` is 0", DIVISION, (f"set `{shards}=-1` for all GPUs",), "init")
@@ -484,9 +510,13 @@ def uninstantiable(values: Operand, section: str, stage: Stage) -> Iterator[Refu
             what = "Expected a callable target, got" if value is None else "Error locating target"
             text = f"hydra.errors.InstantiationException: {what} '{value}'"
             yield Refusal(OTHER, (key,), f"`{key}` is not the path of a class", text, (remove_key(key),), stage)
-        elif value == MISSING and key != f"{ROLLOUT}.name":
-            text = f"omegaconf.errors.MissingMandatoryValue: Missing mandatory value: {key}"
-            yield Refusal(OTHER, (key,), f"`{key}` is `???`, a value that has to be set", text, (f"set `{key}`",), stage)
+        elif value == MISSING:
+            yield lacking(key, MANDATORY, f"omegaconf.errors.MissingMandatoryValue: Missing mandatory value: {key}", stage)
+
+
+def lacking(key: str, what: str, exception: str, stage: Stage) -> Refusal:
+    page, value = ("VRL019", "=vllm` or sglang") if key == f"{ROLLOUT}.name" else (OTHER, "`")
+    return Refusal(page, (key,), f"`{key}` {what}", exception, (f"set `{key}{value}",), stage)
 
 
 def unconverted_fields(tree: ComposedConfig, section: str, stage: Stage) -> Iterator[Refusal]:

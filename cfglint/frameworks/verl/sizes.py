@@ -27,6 +27,7 @@ LOG_PROB = "log_prob_micro_batch_size"
 SAMPLES = f"{ROLLOUT}.n"
 DYNAMIC = f"{ACTOR}.use_dynamic_bsz"
 STRATEGY = f"{ACTOR}.strategy"
+UNSET = Unknown(Reason("argument", "a mandatory value"))  # the value of a key that is `???`
 NODES, PER_NODE = "trainer.nnodes", "trainer.n_gpus_per_node"
 MEGATRON_SIZES = {"tensor_parallel": "tensor_model", "pipeline_parallel": "pipeline_model", "context_parallel": "context"}
 
@@ -57,7 +58,7 @@ class ComposedConfig:
             value = self._resolver.get(tuple(key.split(".")), default)
         except ResolutionError as problem:
             return Unknown(Reason("file", str(problem)))
-        return Unknown(Reason("argument", "a mandatory value")) if value == MISSING else value
+        return UNSET if value == MISSING else value
 
     @functools.cached_property
     def resolved(self) -> ConfigMapping:

@@ -361,3 +361,24 @@ def test_a_primary_config_that_does_not_load(checked, text, found):
 
 def test_each_key_that_the_config_lacks_is_said_but_not_those_of_a_missing_option(checked):
     assert checked(f"{LINE} trainer.gone=1 trainer.gone.more=2").found == 2 * [("VRL002", "error")]
+
+
+# What the real releases say of keys that the line removes or leaves open; a key that only `get` looks up may be missing.
+@each_case(
+    ("release", "words", "found"),
+    [
+        ("0.4.1", "~reward_model.enable", [("VRL035", "error")]),
+        ("0.9.1", "~trainer.resume_mode", [("VRL035", "error")]),
+        ("0.9.1", "~algorithm.kl_ctrl", []),
+        ("0.9.1", "~algorithm.kl_ctrl algorithm.use_kl_in_reward=True", [("VRL035", "error")]),
+        ("0.9.1", "~data.trust_remote_code", []),
+        ("0.9.1", "trainer.device=???", [("VRL035", "error")]),
+        (
+            "0.5.0",
+            f"{ACTOR}.strategy=megatron critic.strategy=megatron",
+            [("VRL035", "error")] * 3,
+        ),  # of which ppo_trainer.yaml has nothing
+    ],
+)
+def test_keys_that_the_program_reads_have_values(checked, release, words, found):
+    assert checked(f"{LINE} {words}", release).found == found
