@@ -30,23 +30,9 @@ from cfglint.frameworks.swift.arguments import PLUGINS
 from cfglint.frameworks.swift.batch import GRPO, ONE_MICRO_BATCH, SIZE, STEPS, generation
 from cfglint.frameworks.swift.config import SwiftConfig
 from cfglint.frameworks.swift.fields import HISTORY, MODELS, TEMPLATES, config_files
-from cfglint.frameworks.swift.parsed_command import CommandConfig
+from cfglint.frameworks.swift.parsed_command import MAPPINGS, CommandConfig
 from cfglint.source.annotations import Any, Callable, Iterable, Iterator, Mapping
 
-MAPPINGS = (
-    "columns",
-    "dataset_args",
-    "device_groups",
-    "extra_megatron_kwargs",
-    "gradient_checkpointing_kwargs",
-    "lr_scheduler_kwargs",
-    "max_memory",
-    "megatron_extra_kwargs",
-    "model_kwargs",
-    "mrl_dims",
-    "teacher_deepspeed",
-    "vit_gradient_checkpointing_kwargs",
-)
 UNREPAIRED = ("device_groups", "model_kwargs", "mrl_dims")  # which are not repaired, or whose items are read
 OF_ENGINE, OF_LAUNCH = ("vllm_limit_mm_per_prompt",), (3, 6)  # which the arguments of GRPO's trainer read; from then on others do
 OPENED = ("accelerator_config", "fsdp_config")  # files, unless they are JSON; the latter until ms-swift has its own FSDP files

@@ -16,8 +16,9 @@ from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.swift import COMMANDS
 from cfglint.frameworks.swift.fields import HISTORY, Arguments, exists
 from cfglint.launch.argparse_types import spellings
-from cfglint.source.annotations import ConfigMapping, Operand
+from cfglint.source.annotations import Any, ConfigMapping, Operand
 from cfglint.source.document import MAPPING, SCALAR, Document, Node
+from cfglint.source.loaders import JSON_WORDS
 from cfglint.source.shell.command import CommandDocument
 
 DASHED: Version = (4, 46)  # from this release of transformers on, each option is also spelled with dashes
@@ -25,6 +26,20 @@ FILE_WINS: Version = (4, 1)  # before, `--config` names a file, which overrides 
 CONFIG = "config"  # the option that names a file before 4.1
 RLHF, RLHF_TYPE = "rlhf", "rlhf_type"
 VISIBLE = ("CUDA_VISIBLE_DEVICES", "ASCEND_RT_VISIBLE_DEVICES")
+MAPPINGS = (
+    "columns",
+    "dataset_args",
+    "device_groups",
+    "extra_megatron_kwargs",
+    "gradient_checkpointing_kwargs",
+    "lr_scheduler_kwargs",
+    "max_memory",
+    "megatron_extra_kwargs",
+    "model_kwargs",
+    "mrl_dims",
+    "teacher_deepspeed",
+    "vit_gradient_checkpointing_kwargs",
+)
 OPTIONS = ListedWords("HfArgumentParser.parse_args_into_dataclasses")
 
 
@@ -61,6 +76,15 @@ class CommandConfig(OptionsConfig):
                 self.refused += [RefusedWords(LEFT, "", (file,))]
                 return parsed
         return self.parse_words(words, overrides, shown)
+
+    def parse_words(self, *arguments: Any) -> ConfigMapping:
+        """The values; words for mappings are JSON. Of `deepspeed`, those that are false are no config."""
+        values = dict(super().parse_words(*arguments))
+        for name in (*MAPPINGS, "deepspeed"):
+            word = values.get(name)
+            if isinstance(word, str) and word in JSON_WORDS and (name, word) != ("deepspeed", "true"):
+                values[name] = JSON_WORDS[word]
+        return values
 
     def exists(self, key: str) -> bool:
         return exists(key)

@@ -82,6 +82,10 @@ BOOLEANS = ("yes", "y", "on", "true", "no", "n", "off", "false")  # of OmegaConf
 INSTANTIATION = "hydra.errors.InstantiationException: Error in call to target"
 DIVISION = "ZeroDivisionError: integer division or modulo by zero"
 DRAWN = ("data.val_batch_size", "data.gen_batch_size")  # batches of data loaders
+SMALLER = "'<' not supported between instances of 'int' and 'str'"
+MODES = ("sync", "colocate_async", "separate_async")  # of v1
+OF_SINGLE_PROMPTS = ("algorithm.filter_groups.enable", "trainer.v1.sampler.sync_refill_failed_groups")  # of v1's loader
+COMPARED = ("trainer.critic_warmup", "trainer.save_freq", "trainer.test_freq")  # with numbers, in each step
 EPOCHS, LOADERS, SEED, SAMPLER = "trainer.total_epochs", "data.dataloader_num_workers", "data.seed", "data.sampler.class_path"
 AGENT_WORKERS = f"{ROLLOUT}.agent.num_workers"
 
@@ -224,6 +228,12 @@ class RunCheck(Check):
         self.failures: dict[int, str] = {}
         self.derived: set[str] = set()  # keys whose value verl takes from another one, at which it is refused, too
 
+    def run(self, written: Any) -> tuple[Evaluation, list[Raised]]:
+        """Without the keys that only a remedy removes: their default takes the place."""
+        evaluation, found = super().run(written)
+        own = (each for each in found if "read" not in each.row or value_at(self.written, tuple(each.entry.split("."))) in (None, UNSET))
+        return evaluation, [*own]
+
     def refusal(self, raised: Raised, *others: Any) -> Refusal:
         if "read" in raised.row:
             what = MANDATORY if "Mandatory" in raised.kind else "is read, and has no value"
@@ -304,13 +314,13 @@ def no_integers(tree: ComposedConfig, sizes: Sizes) -> Iterator[Refusal]:
         message = f"`{MICRO}` is a string, not an integer"
         exception = "TypeError: unsupported operand type(s) for %: 'int' and 'str'"
         yield Refusal("VRL010", (MICRO,), message, exception, (f"write `{MICRO}` as an integer",), STEP)
+    remedy = "set `{}` to a number above 0".format
     if (sizes.batch is not None and sizes.batch <= 0) or isinstance(tree.value(BATCH), bool):
-        yield Refusal(
-            "VRL010", (BATCH,), f"`{BATCH}` is not a positive integer", not_positive, (f"set `{BATCH}` to a number above 0",), "init"
-        )
-    if sizes.engine and sizes.samples is not None and sizes.samples < 0:
-        exception = "RuntimeError: Repeats must be non-negative"
-        yield Refusal("VRL010", (SAMPLES,), f"`{SAMPLES}` is negative", exception, (f"set `{SAMPLES}` to a number above 0",), STEP)
+        yield Refusal("VRL010", (BATCH,), f"`{BATCH}` is not a positive integer", not_positive, (remedy(BATCH),), "init")
+    for key, size in ((SAMPLES, sizes.samples), (MINI, sizes.mini)) if sizes.engine else ():
+        if size == 0 or (size is not None and size < 0 and key == SAMPLES):
+            exception = "RuntimeError: Repeats must be non-negative" if size else DIVISION
+            yield Refusal("VRL010", (key,), f"`{key}` is {size}", exception, (remedy(key),), STEP)
 
 
 def loops(tree: ComposedConfig, sizes: Sizes) -> Iterator[Refusal]:
@@ -322,22 +332,28 @@ def loops(tree: ComposedConfig, sizes: Sizes) -> Iterator[Refusal]:
     if epochs is None or isinstance(epochs, (list, dict)):
         found[EPOCHS] = f"TypeError: unsupported operand type(s) for *: 'int' and '{name_of_type(epochs)}'", "init"
     elif isinstance(epochs, str) or (isinstance(epochs, float) and not v1):
-        said = (
-            "'<' not supported between instances of 'int' and 'str'"
-            if v1
-            else f"'{name_of_type(epochs)}' object cannot be interpreted as an integer"
-        )
-        found[EPOCHS] = f"TypeError: {said}", STEP
+        said = f"'{name_of_type(epochs)}' object cannot be interpreted as an integer"
+        found[EPOCHS] = f"TypeError: {SMALLER if v1 else said}", STEP
     if tree.since(0, 4) and not isinstance(workers, (int, float, Unknown)):
         found[LOADERS] = f"TypeError: '<' not supported between instances of '{name_of_type(workers)}' and 'int'", "init"
     elif tree.since(0, 4) and isinstance(workers, (int, float)) and workers < 0:
         said = "num_workers option should be non-negative; use num_workers=0 to disable multiprocessing."
         found[LOADERS] = f"ValueError: {said}", "init"
-    for key in DRAWN if tree.since(0, 4) and not v1 else ():
+    mode = tree.value("trainer.v1.trainer_mode", "sync")
+    if v1 and not isinstance(mode, Unknown) and mode not in MODES:
+        text = f"ValueError: Unknown trainer '{mode}'. Available trainers: {', '.join(sorted(MODES))}."
+        key, remedy = "trainer.v1.trainer_mode", f"set `trainer.v1.trainer_mode` to {', '.join(MODES)}"
+        yield Refusal("VRL011", (key,), f"`{key}` is {spelled(mode)}", text, (remedy,), "init")
+    by_prompts = v1 and (mode != "sync" or any(map(tree.is_true, OF_SINGLE_PROMPTS)))  # the training set, one at a time
+    for key in DRAWN[: 1 if by_prompts else 2] if tree.since(0, 4) else ():
         size = tree.value(key)
         is_size = size is None or isinstance(size, Unknown) or (type(size) is int and size > 0)
-        if not is_size and (size or key == DRAWN[0] or not tree.since(0, 9)):  # from 0.9 on the second is not read if it is 0
+        if not is_size and (size or (not v1 and key == DRAWN[0]) or not tree.since(0, 9)):  # from 0.9 on the second is not read if it is 0
             found[key] = f"ValueError: batch_size should be a positive integer value, but got batch_size={size}", "init"
+    for key in () if tree.is_true("trainer.val_only") else COMPARED:
+        if tree.has(key) and not isinstance(count := tree.value(key), (int, float, Unknown)):
+            sign = "<=" if key == COMPARED[0] else ">"
+            found[key] = f"TypeError: '{sign}' not supported between instances of '{name_of_type(count)}' and 'int'", STEP
     is_used = (seed is not None or not tree.since(0, 6, 1)) and tree.is_true("data.shuffle") and tree.value(SAMPLER) is None
     if is_used and type(seed) is not int and not isinstance(seed, Unknown):
         found[SEED] = f"RuntimeError: manual_seed expected a long, but got {name_of_type(seed)}", "init"

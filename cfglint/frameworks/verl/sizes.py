@@ -92,7 +92,7 @@ class ComposedConfig:
 
     def integer(self, key: str, default: int | None = None) -> int | None:
         value = self.value(key, default)
-        return value if type(value) is int else None
+        return int(value) if isinstance(value, int) else None
 
     def total_steps(self, per_epoch: int | None) -> int | None:
         """The steps of the schedule: `total_training_steps`, else the epochs."""

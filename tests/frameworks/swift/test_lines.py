@@ -479,3 +479,18 @@ def test_a_line_for_a_former_release(checked):
     assert current.verdict == "reject"
     assert ("SWF001", "error") in current.found
     assert checked(line, release=None, files=[("requirements.txt", "ms-swift>=3.5\n")]).verdict == "reject"
+
+
+# What the real 3.8.3 and 4.0.4 make of words that are JSON, where they want a mapping
+@each_case(
+    ("release", "words", "verdict"),
+    [
+        ("4.0.4", "--deepspeed null", "accept"),
+        ("4.0.4", "--deepspeed false", "accept"),
+        ("4.0.4", "--deepspeed None", "reject"),
+        ("3.8.3", "--lr_scheduler_kwargs null", "accept"),
+        ("3.8.3", "--lr_scheduler_kwargs true", "reject"),
+    ],
+)
+def test_words_for_mappings_are_json(checked, release, words, verdict):
+    assert checked(f"{SFT} {words}", release).verdict == verdict

@@ -373,6 +373,12 @@ def test_each_key_that_the_config_lacks_is_said_but_not_those_of_a_missing_optio
         ("0.9.1", "~algorithm.kl_ctrl algorithm.use_kl_in_reward=True", [("VRL035", "error")]),
         ("0.9.1", "~data.trust_remote_code", []),
         ("0.9.1", "trainer.device=???", [("VRL035", "error")]),
+        ("0.9.1", "trainer.v1.trainer_mode=asynchronous", [("VRL011", "error")]),
+        ("0.9.1", "trainer.save_freq=null", [("VRL010", "error")]),
+        ("0.9.1", "data.val_batch_size=64.0", [("VRL010", "error")]),
+        ("0.9.1", "data.val_batch_size=0", []),
+        ("0.9.1", "+data.gen_batch_size=-1", [("VRL010", "error")]),
+        ("0.9.1", "+data.gen_batch_size=-1 trainer.v1.sampler.sync_refill_failed_groups=True", []),
         (
             "0.5.0",
             f"{ACTOR}.strategy=megatron critic.strategy=megatron",
