@@ -414,10 +414,10 @@ class ProgramEvaluation(TrainingLoops):
                 call = self.record(self.trainers, last, given, named, node, "" if made_of is not None and None in made_of.line else name)
                 if call is not None:
                     arguments = named.get("args") or next(iter(given[1:]), NONE)
-                    built = [each.data for each in (arguments, *arguments.objects) if isinstance(each.data, Built)]
-                    for each in built:
+                    received = [each.data for each in (arguments, *arguments.objects) if isinstance(each.data, Built)]
+                    for each in received:
                         each.is_given = True
-                    others = [] if built or arguments.data is None else [each for made in self.made.values() for each in made.results]
+                    others = [] if received or arguments.data is None else [each for made in self.made.values() for each in made.results]
                     for other in others:  # code that is not understood may have made the arguments of this one
                         if isinstance(other, Built) and not other.is_given:
                             self.write(other.slots, OPEN, True)
