@@ -46,8 +46,8 @@ from cfglint.launch.programs.objects import (
 from cfglint.launch.programs.own_loops import own_loop
 from cfglint.launch.programs.parsers import beyond_limit, constructions, unread_at, unread_call
 from cfglint.launch.programs.reading import SPREADING, Constructor, computed_constructor, imports_unsloth
-from cfglint.launch.programs.runs_of_program import Evaluated, evaluation_of, scope_around
-from cfglint.launch.programs.scopes import COMPUTED, AcceleratorCall, BuiltCall, EngineConfig, is_caught, literal
+from cfglint.launch.programs.runs_of_program import Evaluated, counting_arguments, evaluation_of, scope_around
+from cfglint.launch.programs.scopes import COMPUTED, AcceleratorCall, EngineConfig, is_caught, literal
 from cfglint.source.annotations import Callable, Iterator, Mapping
 from cfglint.source.change import EditRefused
 from cfglint.source.document import SCALAR, Node
@@ -180,19 +180,14 @@ def under_line(program: ProgramFacts, context: Context) -> ProgramFacts:
     """The facts with what only the words of a line decide: without arguments that are built beside those of a parser, if a trainer gets
     these alone, and with the engines, if the program builds nothing else.
     """
-    if program.built:
-        evaluated = evaluation_of(program, context)
-        if evaluated.complete and any(each.is_given for each in evaluated.evaluation.filled):
-            kept = [
-                call
-                for call in program.built
-                if call.kind in (LAUNCH, ENGINE) or any(each.is_given for each in results_of(call, evaluated))
-            ]
-            program = changed(program, built=tuple(kept))
+    evaluated = evaluation_of(program, context)
+    counting = counting_arguments(evaluated) if program.built and evaluated.complete else []
+    if any(each in counting for each in evaluated.evaluation.filled):
+        calls = {call for call, made in evaluated.made.items() if any(each in counting for each in made.results)}
+        program = changed(program, built=tuple(each for each in program.built if each.kind in (LAUNCH, ENGINE) or each.call in calls))
     others = tuple(built_call for built_call in program.built if built_call.kind == LAUNCH)
     if not program.engines or any(built_call.kind not in (LAUNCH, ENGINE) for built_call in program.built):
         return program
-    evaluated = evaluation_of(program, context)
     made = [(engine, evaluated.call(engine)) for engine in program.engines]
     made = [each for each in made if trains(each[1])] if program.built else made  # not that of an average or a reference
     known = [built_call for built_call, call in made if given_mapping(call) is not None]
@@ -203,11 +198,6 @@ def under_line(program: ProgramFacts, context: Context) -> ProgramFacts:
         return program
     unread = () if others else (unread_at(hidden.name, hidden, "its config is computed"),)
     return changed(program, built=others, not_read=program.not_read + unread)
-
-
-def results_of(call: BuiltCall, evaluated: Evaluated) -> list[Built]:
-    made = evaluated.made.get(call.call)
-    return [each for each in made.results if isinstance(each, Built)] if made is not None else []
 
 
 def config_of_engine(evaluated: Evaluated) -> tuple[str, bool]:

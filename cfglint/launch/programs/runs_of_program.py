@@ -9,7 +9,7 @@ from cfglint.launch.programs.calls import MadeCall, ProgramEvaluation
 from cfglint.launch.programs.context import Context, Watched
 from cfglint.launch.programs.line_parsers import LineParser
 from cfglint.launch.programs.modules import Modules, ProgramModule
-from cfglint.launch.programs.objects import Built, SharedChanged
+from cfglint.launch.programs.objects import Built, Opaque, SharedChanged
 from cfglint.launch.programs.scopes import FUNCTIONS, BuiltCall, Scope
 from cfglint.launch.programs.shared_modules import SHARED
 from cfglint.source.annotations import Callable, Sequence
@@ -157,9 +157,10 @@ def groups(calls: Sequence[BuiltCall], evaluated: Evaluated) -> list[list[int]]:
     """
     every = range(len(calls))
     reached = [place for place in every if calls[place].call in evaluated.made] if evaluated.complete else []
-    made = {place: [each for each in evaluated.made[calls[place].call].results if isinstance(each, Built)] for place in reached}
-    if any(each.is_given for results in made.values() for each in results):  # one that no trainer or other code gets is none of a run
-        reached = [place for place, results in made.items() if any(each.is_given or each.is_passed or each.is_open for each in results)]
+    counting = counting_arguments(evaluated)
+    if counting:  # one that no trainer or other code gets is none of a run, nor is that of a trainer that only evaluates
+        made = {place: evaluated.made[calls[place].call].results for place in reached}
+        reached = [place for place, results in made.items() if any(each in counting or is_elsewhere(each) for each in results)]
     sides: dict[int, dict[ast.AST, int]]
     if reached:  # by the branches that led to them, of which those that a function has left say nothing here
         sides = {place: {node: side for node, side in evaluated.made[calls[place].call].conditions if side >= 0} for place in reached}
@@ -174,6 +175,18 @@ def groups(calls: Sequence[BuiltCall], evaluated: Evaluated) -> list[list[int]]:
         else:
             group.append(place)
     return found
+
+
+def counting_arguments(evaluated: Evaluated) -> list[Built]:
+    """The arguments that are built or parsed for trainers that are trained, else for any trainer."""
+    made = [each for call in evaluated.made.values() for each in call.results]
+    received = [each for each in (*made, *evaluated.evaluation.filled) if isinstance(each, Built) and each.is_given]
+    return [each for each in received if each.trained is not None] or received
+
+
+def is_elsewhere(made: Built | Opaque) -> bool:
+    """Whether code that is not understood, but no trainer, gets arguments."""
+    return made.is_open or (isinstance(made, Built) and made.is_passed and not made.is_given)
 
 
 def branches(call: BuiltCall) -> dict[ast.AST, int]:

@@ -356,11 +356,23 @@ def test_what_code_may_change_is_not_known(check, code, micro_batch):
     assert [run["resolved"]["micro_batch"] for run in check(code)["runs"]] == [micro_batch]
 
 
-def test_arguments_that_no_trainer_gets_are_none_of_the_run_of_a_line(check):
+@each_case(
+    "others",
+    [
+        f"other = TrainingArguments('x', {SET}=3)",
+        f"Trainer(model, TrainingArguments('x', {SET}=3)).evaluate()",
+    ],
+)
+def test_arguments_that_train_nothing_are_none_of_the_run_of_a_line(check, others):
     parsed = "from transformers import HfArgumentParser\n(args,) = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()\n"
     line = "torchrun --nproc_per_node 4 train.py --output_dir o --per_device_train_batch_size 8"
-    [run] = check(f"{parsed}other = TrainingArguments('x', {SET}=3)", line=line)["runs"]
+    [run] = check(parsed + others, line=line)["runs"]
     assert run["resolved"]["micro_batch"] == 8
+
+
+def test_arguments_of_a_trainer_that_only_evaluates_are_no_run(check):
+    [run] = check(f"Trainer(model, TrainingArguments('x', {SET}=3)).evaluate()\n{MADE}")["runs"]
+    assert run["resolved"]["micro_batch"] == 4
 
 
 def test_a_call_in_a_branch_gives_no_error(check):
