@@ -103,7 +103,9 @@ def failed(config: SwiftConfig) -> Iterator[Refusal]:
     kind = CONFIGS.get(config.trainer, config.trainer)
     releases, is_checked = {TRANSFORMERS: config.version, LIBRARY: config.library_version}, False
     of_library, sizes = [], {}
-    if config.trainer == GRPO and config.own_version in OF_CLASS:
+    if config.trainer == "gkd":
+        of_library = [*refused_by_library(config)]
+    elif config.trainer == GRPO and config.own_version in OF_CLASS:
         of_library, made = [*refused_by_library(config)], generation(config)
         if made is not None:  # the class of TRL sets them before ms-swift checks them
             sizes = {name: unknown_field(name) if size is None else size for name, size in ((SIZE, made.size), (STEPS, made.steps))}

@@ -494,3 +494,10 @@ def test_a_line_for_a_former_release(checked):
 )
 def test_words_for_mappings_are_json(checked, release, words, verdict):
     assert checked(f"{SFT} {words}", release).verdict == verdict
+
+
+@each_case(("words", "verdict"), [("", "accept"), ("--beta 1.0", "accept"), ("--beta 2", "reject"), ("--lmbda -0.1", "reject")])
+def test_the_class_of_trl_checks_fractions_of_gkd(checked, words, verdict):
+    line = f"swift rlhf --rlhf_type gkd --model org/model --teacher_model org/teacher --dataset data.jsonl {words}"
+    for release in ("3.8.3", "4.0.4"):
+        assert checked(line, release).verdict == verdict, release
