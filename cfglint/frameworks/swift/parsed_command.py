@@ -27,19 +27,9 @@ CONFIG = "config"  # the option that names a file before 4.1
 RLHF, RLHF_TYPE = "rlhf", "rlhf_type"
 VISIBLE = ("CUDA_VISIBLE_DEVICES", "ASCEND_RT_VISIBLE_DEVICES")
 MAPPINGS = (
-    "columns",
-    "dataset_args",
-    "device_groups",
-    "extra_megatron_kwargs",
-    "gradient_checkpointing_kwargs",
-    "lr_scheduler_kwargs",
-    "max_memory",
-    "megatron_extra_kwargs",
-    "model_kwargs",
-    "mrl_dims",
-    "teacher_deepspeed",
-    "vit_gradient_checkpointing_kwargs",
-)
+    "columns dataset_args device_groups extra_megatron_kwargs gradient_checkpointing_kwargs lr_scheduler_kwargs max_memory"
+    " megatron_extra_kwargs model_kwargs mrl_dims teacher_deepspeed vit_gradient_checkpointing_kwargs"
+).split()
 OPTIONS = ListedWords("HfArgumentParser.parse_args_into_dataclasses")
 
 
@@ -79,12 +69,10 @@ class CommandConfig(OptionsConfig):
 
     def parse_words(self, *arguments: Any) -> ConfigMapping:
         """The values; words for mappings are JSON. Of `deepspeed`, those that are false are no config."""
-        values = dict(super().parse_words(*arguments))
-        for name in (*MAPPINGS, "deepspeed"):
-            word = values.get(name)
-            if isinstance(word, str) and word in JSON_WORDS and (name, word) != ("deepspeed", "true"):
-                values[name] = JSON_WORDS[word]
-        return values
+        values = super().parse_words(*arguments)
+        words = {name: str(values.get(name)) for name in (*MAPPINGS, "deepspeed")}
+        read = {name: JSON_WORDS[word] for name, word in words.items() if word in JSON_WORDS and (name, word) != ("deepspeed", "true")}
+        return {**values, **read}
 
     def exists(self, key: str) -> bool:
         return exists(key)
