@@ -43,6 +43,11 @@ class SwiftArguments(Arguments):
         self._name_files(files)
         self._derive_evaluation()
 
+    def _rename(self) -> None:
+        super()._rename()
+        if self.given.get("train_type") is not None and "tuner_type" in self.defaults:  # 4.x takes the former name, which wins
+            self._move("train_type", "tuner_type")
+
     def release_defaults(self, version: Version) -> ConfigTable:
         return {name: option.default for name, option in self.of_command.items()}
 

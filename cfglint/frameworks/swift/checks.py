@@ -211,7 +211,7 @@ def names(config: SwiftConfig) -> Iterator[Refusal]:
     if has_plugins(config):
         return
     yield from of_model(config)
-    key = config.arguments.tuner_key
+    key = config.arguments.written(config.arguments.tuner_key)
     value = config.own(key)
     if isinstance(value, str) and value not in (*TUNERS, *config.registered("tuners")):
         text = f"ValueError: Unknown {key}: {value}"

@@ -501,3 +501,16 @@ def test_the_class_of_trl_checks_fractions_of_gkd(checked, words, verdict):
     line = f"swift rlhf --rlhf_type gkd --model org/model --teacher_model org/teacher --dataset data.jsonl {words}"
     for release in ("3.8.3", "4.0.4"):
         assert checked(line, release).verdict == verdict, release
+
+
+@each_case(
+    ("release", "words", "found"),
+    [
+        ("4.0.4", "--train_type full", []),  # the former name of `tuner_type`, which wins
+        ("4.0.4", "--train_type qlora", [("SWF021", "error")]),
+        ("4.0.4", "--tuner_type lora --train_type qlora", [("SWF021", "error")]),
+        ("3.12.6", "--train_type qlora", [("SWF021", "error")]),
+    ],
+)
+def test_a_tuner_by_its_former_name(checked, release, words, found):
+    assert checked(f"{SFT} {words}", release).found == found
