@@ -9,7 +9,7 @@ from cfglint.frameworks.arguments.parsing import INVALID, LEFT, RefusedWords
 from cfglint.frameworks.huggingface import PACKAGE as TRANSFORMERS
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.frameworks.releases.versions import Version
+from cfglint.frameworks.releases.versions import Version, parse_version
 from cfglint.frameworks.swift import FRAMEWORK, LIBRARY
 from cfglint.frameworks.swift.arguments import SwiftArguments
 from cfglint.frameworks.swift.fields import HISTORY, RENAMED, arguments_of, config_files, libraries
@@ -43,7 +43,11 @@ class SwiftConfig(CommandConfig, TrainerConfig):
         super().__init__(documents, facts, kinds)
 
     def parsed_arguments(self) -> SwiftArguments:
-        refused = {words.name: Unknown(REFUSED) for words in self.refused if words.why == INVALID}
+        stated = self.facts.outside.get(FRAMEWORK.package, "")
+        older = stated[:1].isdigit() and parse_version(stated) < parse_version(FRAMEWORK.oldest)  # which has defaults of its own
+        defaults = [name for name in self.known if name not in self.values] if older else []
+        refused = dict.fromkeys(defaults, Unknown(*self.outside(FRAMEWORK.package)))
+        refused |= {words.name: Unknown(REFUSED) for words in self.refused if words.why == INVALID}
         for name in (words.name for words in self.refused if words.why == LEFT):
             meant = RENAMED.get(name, "")
             if meant in self.known and self.known[meant].default is not None and meant not in self.values:
