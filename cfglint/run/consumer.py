@@ -40,7 +40,7 @@ def choose_consumer(launch: Launch, line: LaunchLine, command: CommandDocument, 
     if is_trainer(fed) or parses_command(launch):  # it opens the files that its arguments name
         launch.consumer, launch.is_main = fed, True
         return
-    parses_files = launcher.kind or (launch.parser is not None and launch.parser.parser in HF_PARSERS)
+    parses_files = launcher.kind or launch.parser is None or launch.parser.parser in HF_PARSERS
     if parses_files and any(map(is_unread, line.files)):  # the arguments may be parsed in another way then
         launch.consumer = program_kind(launch) or LAUNCH
         launch.is_main = launch.consumer != LAUNCH
@@ -84,7 +84,7 @@ def choose_consumer(launch: Launch, line: LaunchLine, command: CommandDocument, 
         take_trainer_arguments(launch, line, command, names)
         return
     launch.consumer = next((kind for kind in (ENGINE, LAUNCHER) if kind in kinds), "")
-    if not launch.consumer or (launch.parser is None and any(map(is_unread, line.files))):
+    if not launch.consumer:
         launch.consumer = fed or LAUNCH
         launch.is_main = launch.consumer != LAUNCH
     if is_free and command.words.get("deepspeed"):  # which the program may not open
