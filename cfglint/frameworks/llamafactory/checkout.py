@@ -13,8 +13,7 @@ from cfglint.source import files
 from cfglint.source.record import Record
 from cfglint.source.root import leads_out, repository, root_of
 
-PLACES = (os.path.join("src", "llamafactory"), "llamafactory", os.path.join("src", "llmtuner"))
-ARGUMENTS = "hparams"
+ARGUMENTS = (("hparams", ""), ("configs", "finetuning_args.py"))  # the folder of its classes, which a fork may rename, and what is in it
 
 
 class Checkout(Record):
@@ -24,22 +23,24 @@ class Checkout(Record):
 
 def checkout_of(path: str) -> Checkout | None:
     """The checkout that contains a file, inside its work tree; None if there is none."""
-    for level in repository(os.path.join(os.path.dirname(os.path.abspath(path)), ARGUMENTS)):
-        for place in PLACES:
-            candidate = os.path.join(level, place)
-            if os.path.isdir(os.path.join(candidate, ARGUMENTS)) and not leads_out(candidate, level):
-                return names_in(candidate)
+    for level in repository(os.path.abspath(path)):
+        for above in (os.path.join(level, "src"), level):
+            packages = sorted(os.listdir(above)) if os.path.isdir(above) else []
+            for classes, mark in ((os.path.join(above, package, name), mark) for package in packages for name, mark in ARGUMENTS):
+                if os.path.exists(os.path.join(classes, mark)) and not leads_out(classes, level):
+                    return names_in(classes)
     return None
 
 
 @functools.cache
-def names_in(folder: str) -> Checkout:
+def names_in(classes: str) -> Checkout:
     """The annotated names of its classes, the fields of dataclasses, and the names under which it registers templates."""
-    classes = os.path.join(folder, ARGUMENTS)
     modules = [tree_of(os.path.join(classes, name)) for name in sorted(os.listdir(classes)) if name.endswith(".py")]
     definitions = (each for module in modules for each in module.body if isinstance(each, ast.ClassDef))
     annotated = (each.target for definition in definitions for each in definition.body if isinstance(each, ast.AnnAssign))
-    calls = [each for each in ast.walk(tree_of(os.path.join(folder, "data", "template.py"))) if isinstance(each, ast.Call)]
+    calls = [
+        each for each in ast.walk(tree_of(os.path.join(os.path.dirname(classes), "data", "template.py"))) if isinstance(each, ast.Call)
+    ]
     registering = (call for call in calls if isinstance(call.func, ast.Name) and "register_template" in call.func.id)
     named = (word.value for call in registering for word in call.keywords if word.arg == "name")
     return Checkout(
