@@ -12,6 +12,8 @@ from cfglint.source.shell.command import ELLIPSES
 from cfglint.source.shell.script import Script
 
 LANGUAGES = ("", "bash", "sh", "shell", "console", "zsh", "shell-session", "shellsession", "terminal", "text", "cmd", "none", "bash/shell")
+PYTHON = ("python", "python3", "py")  # of a block, in which a page may have commands all the same:
+COMMANDS = re.compile(r"\s*(?:#.*\n\s*)*(?:\$ )?(?:cd \S+\n\s*|\w+=\S+ )*(?:python3?|torchrun|deepspeed|accelerate|bash|sh) +[-\w./]").match
 TO_FILL_IN = re.compile(r"(?<!<)<[^\W\d_][^<>\n|;&$()]*(?<![\s\d])>(?!\w)")
 WORDS_TO_FILL_IN = re.compile(
     r"(?<=[\s=/])(?:\{(?=[^{}\n]*\s)[^\W\d_][^{}\n|;&$()<>\"'`]*\}|\[(?=[^\[\]\n]*\s)[^\W\d_][^\[\]\n|;&$()<>\"'`]*\])(?!\w)"
@@ -49,7 +51,7 @@ def blocks(text: str) -> list[Block]:
             language = info[0].lower().strip("{}.").partition(",")[0] if info else ""
             start, first = offset + len(line) + 1, number + 1
         elif fence and stripped.startswith(fence) and not stripped.strip(fence[0]):
-            if language in LANGUAGES and start < offset:
+            if start < offset and (language in LANGUAGES or (language in PYTHON and COMMANDS(text, start))):
                 found.append(Block(without_prompts(text[start:offset]), start, first, language))
             fence = ""
         offset += len(line) + 1

@@ -120,7 +120,7 @@ def trains(line: LaunchLine, names: set[str], read: Callable[[str], str | None])
         return False
     if launcher_of(line).trains_by_default:
         return not other or named
-    for_training = named and not name.startswith(("eval", "infer", "generat", "predict", "test_", "merge", "preprocess", "compare"))
+    for_training = named and not name.startswith(listed("eval infer generat predict test_ merge preprocess compare train_token"))
     if other and (not for_training or (not line.module and PREPARES & set(program.split("/")[:-1])) or only_handles_data(line, read)):
         return given > 1
     is_main = of_framework and name.rpartition(".")[2].startswith("main")  # `recipe.dapo.main_dapo`

@@ -6,10 +6,10 @@ from contextlib import contextmanager, suppress
 
 from cfglint.source.annotations import Iterator, SyntaxNode, Truth
 from cfglint.source.budget import Exhausted
-from cfglint.source.shell.command import is_to_be_filled_in
+from cfglint.source.shell.command import is_to_be_filled_in, stands_for_more
 from cfglint.source.shell.execution import DEEPEST_CALL, OF_FILE, RETURN, Execution, ShellReturn
-from cfglint.source.shell.placed_text import Text, joined
-from cfglint.source.shell.reasons import UNCLEAR
+from cfglint.source.shell.placed_text import Text, joined, unknown
+from cfglint.source.shell.reasons import PLACEHOLDER, UNCLEAR
 from cfglint.source.shell.script import Script, part_of
 from cfglint.source.shell.started_command import Runner, second_word
 from cfglint.source.shell.state import Saved, State
@@ -123,13 +123,14 @@ def call_script(
     count(shell, script)
     start, place, at = len(shell.calls), shell.script.path, second_word(shell.script, node)
     line = shell.script.line(at) if shell.runner is None else shell.runner.line(shell.script.place(at, at + 1))
-    parameters = None if shell.placeholder or shell.refused is not None or any(map(is_to_be_filled_in, arguments)) else arguments
+    parameters = [unknown(PLACEHOLDER) if is_to_be_filled_in(word) else word for word in arguments]
     # A process of its own, which gets only the exported variables, the folder and its arguments.
-    state = State(shell.state.folder, located, dict(environment), set(environment), positional=parameters)
+    refused = shell.refused if shell.refused is not None and shell.refused[1] else None  # not by a placeholder
+    is_open = shell.placeholder or refused is not None or any(map(stands_for_more, arguments))
+    state = State(shell.state.folder, located, dict(environment), set(environment), positional=None if is_open else parameters)
     state.knows_environment, state.needs_caller = shell.state.knows_environment, shell.state.needs_caller
     runner = None if script.verbatim else shell.runner or Runner(shell.script, node)
-    alone: dict[str, object] = {"runner": runner, "stdin": None, "placeholder": False, "locals": []}
-    alone["refused"] = shell.refused if shell.refused is not None and shell.refused[1] else None
+    alone: dict[str, object] = {"runner": runner, "stdin": None, "placeholder": False, "locals": [], "refused": refused}
     with shell.during(**alone, followed=[*shell.followed, located], call_depth=shell.call_depth + 1):
         shell.apart(shell.run, script, state=state)
     for call in shell.calls[start:] if script.verbatim else ():

@@ -320,16 +320,19 @@ class Parser:
         if self.is_reserved("function"):
             self.advance()
             self.take_word()
-            if self.is_operator("("):
-                self.advance()
-                self.take(")")
-            self.skip_lines()
-            self.compound_command()
+            self.function_body()
         elif self.is_operator("(") or self.is_reserved(*COMPOUND):
             self.compound_command()
         else:
             self.simple_command()
         self.depth -= 1
+
+    def function_body(self) -> None:
+        if self.is_operator("("):
+            self.advance()
+            self.take(")")
+        self.skip_lines()
+        self.compound_command()
 
     def compound_command(self) -> None:
         if self.is_operator("("):
@@ -350,10 +353,7 @@ class Parser:
             if was_word:
                 self.advance()
             if is_first and was_word and self.is_operator("("):
-                self.advance()
-                self.take(")")
-                self.skip_lines()
-                self.compound_command()
+                self.function_body()
                 return
             is_first = False
         if is_first:
