@@ -6,12 +6,11 @@ This package is imported only for a run that resumes.
 from __future__ import annotations
 
 import io
-import json
 import os
 import zipfile
 
 from cfglint.source.annotations import ConfigMapping, ConfigValue
-from cfglint.source.files import FileProblem, open_regular, read_bytes
+from cfglint.source.files import FileProblem, mapping_in, open_regular, read_bytes
 from cfglint.source.record import Record
 from cfglint.source.root import is_inside, places_of, root_of
 
@@ -138,14 +137,9 @@ def checkpoint_in(folder: str, name: str, root: str) -> Checkpoint | None:
     """The checkpoint in a folder, which a run calls by a name; None if there is no such folder."""
     if "\0" in folder or not os.path.isdir(folder) or not may_read(folder, root):
         return None
-    path, state = os.path.join(folder, STATE_FILE), None
     names = names_in(folder)
-    if STATE_FILE in names:
-        try:
-            state = json.loads(read_bytes(path, LARGEST_STATE, root or None))
-        except (FileProblem, ValueError, RecursionError):
-            state = None
-    return Checkpoint(name, folder, names, state if isinstance(state, dict) else None, root)
+    state = mapping_in(os.path.join(folder, STATE_FILE), root or None, LARGEST_STATE) if STATE_FILE in names else {}
+    return Checkpoint(name, folder, names, state or None, root)
 
 
 def named_checkpoint(name: str, origin: str) -> Checkpoint | None:

@@ -6,7 +6,7 @@ import os
 import re
 
 from cfglint.source.annotations import ConfigTable, Mapping
-from cfglint.source.files import FileProblem, read
+from cfglint.source.files import FileProblem, mapping_in, read
 
 CONFIG_FILE = "config.json"
 FOLDER = "hub"
@@ -51,8 +51,6 @@ def cached_rows(name: str, part: str, split: str, environment: Mapping[str, str]
 
     datasets 5.2.0 config.py (HF_DATASETS_CACHE), builder.py (_relative_data_dir): OWNER___NAME/PART/VERSION/HASH/dataset_info.json.
     """
-    import json
-
     above = environment.get("HF_DATASETS_CACHE") or os.path.join(home_folder(environment), "datasets")
     owner, mark, last = name.rpartition("/")
     folder = f"{owner}{mark and '___'}{BEFORE_CAPITAL('_', last).lower()}"
@@ -63,23 +61,13 @@ def cached_rows(name: str, part: str, split: str, environment: Mapping[str, str]
         folders[:] = folders if len(parts) < DEEPEST else []
         if INFO_FILE in files and part in ("", parts[0]):
             try:
-                info = json.loads(read(os.path.join(folder, INFO_FILE), root)[0])
-                counts.add(info["splits"][split]["num_examples"])
-            except (FileProblem, ValueError, LookupError, TypeError, RecursionError):
+                counts.add(mapping_in(os.path.join(folder, INFO_FILE), root)["splits"][split]["num_examples"])
+            except (LookupError, TypeError):
                 counts.add(None)
     count = counts.pop() if len(counts) == 1 else None
     return count if isinstance(count, int) else None
 
 
 def config_of(name: str, environment: Mapping[str, str] = os.environ) -> ConfigTable | None:
-    import json
-
     found = cached_config(name, environment)
-    if found is None:
-        return None
-    path, root = found
-    try:
-        value = json.loads(read(path, root)[0])
-    except (FileProblem, ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
+    return (mapping_in(*found) or None) if found is not None else None

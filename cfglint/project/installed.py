@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 
 from cfglint.frameworks.launch_facts import LaunchFacts
@@ -80,12 +79,7 @@ def statement(environment: str, folder: str) -> Statement:
 def origin(folder: str) -> str:
     """The commit or folder that a distribution was installed from, if that is not an index; else empty."""
     path = os.path.join(folder, "direct_url.json")
-    try:
-        content = json.loads(files.read_bytes(path, 10_000, root_of(path)))
-    except (files.FileProblem, ValueError):
-        return ""
-    if not isinstance(content, dict):
-        return ""
+    content = files.mapping_in(path, root_of(path), 10_000)
     vcs = content.get("vcs_info")
     if isinstance(vcs, dict):
         return f"commit {str(vcs.get('commit_id', ''))[:10]}"

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 from cfglint.source.annotations import ConfigValue
 from cfglint.source.change import DELETE, INSERT, RENAME, REPLACE, Change
 from cfglint.source.document import SCALAR, Document, Node, Path, pointer
 from cfglint.source.loaders import YamlLoader
+from cfglint.source.python.edits import value_of
 from cfglint.source.record import Record
 
 
@@ -72,8 +71,4 @@ def plain(text: str, document: Document) -> ConfigValue:
     """
     if document.syntax == "yaml" and not text.startswith(('"', "'", "[", "{")):
         return YamlLoader("PyYAML").scalar(Node(SCALAR, 0, len(text), text))
-    try:
-        value: ConfigValue = json.loads(text)
-        return value
-    except ValueError:
-        return text
+    return value_of(text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from cfglint.source import CfglintError
-from cfglint.source.annotations import Iterable
+from cfglint.source.annotations import Any, Iterable
 from cfglint.source.document import LIMIT
 from cfglint.source.limits import MAX_SIZE
 from cfglint.source.root import never_opened, root_of
@@ -84,6 +84,17 @@ def read_bytes(path: str, limit: int = MAX_SIZE, root: str | None = None) -> byt
         raise FileProblem(path, error_message(path, error)) from None
     finally:
         os.close(descriptor)
+
+
+def mapping_in(path: str, root: str | None, limit: int = MAX_SIZE) -> dict[str, Any]:
+    """The object of a JSON file; empty if the file cannot be read, or has another value."""
+    import json
+
+    try:
+        found = json.loads(read_bytes(path, limit, root))
+    except (FileProblem, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def bytes_in_project(path: str, limit: int = MAX_SIZE) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import operator
 import os
@@ -15,7 +14,7 @@ from cfglint.frameworks.training_data.samples import Samples
 from cfglint.launch.program import DataRecipe
 from cfglint.launch.programs.data_sets import NAMED
 from cfglint.source.annotations import Any
-from cfglint.source.files import FileProblem, read_bytes
+from cfglint.source.files import mapping_in
 
 FILTERED = "the program filters the rows"
 COUNT = ("rows",)  # the number of rows, in an expression of one
@@ -101,11 +100,8 @@ def computed(expression: tuple[Any, ...], rows: int) -> int | float | None:
 
 def saved(folder: str, most: Limits) -> Rows:
     """The rows of a data set that `save_to_disk` wrote: those of the Arrow files that its state names, or of their indices."""
-    try:
-        state = json.loads(read_bytes(os.path.join(folder, "state.json"), root=most.root)) if os.path.isdir(folder) else None
-    except (FileProblem, ValueError, RecursionError):
-        state = None
-    if not isinstance(state, dict):
+    state = mapping_in(os.path.join(folder, "state.json"), most.root)
+    if not state:
         return Rows(None, (folder,), f"{folder} is no data set of `save_to_disk`")
     named = state.get("_indices_files") or state.get("_data_files") or []
     names = [each.get("filename") for each in named if isinstance(each, dict)]

@@ -16,11 +16,12 @@ from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.llamafactory import FRAMEWORK
 from cfglint.frameworks.llamafactory.releases import arguments, ever, library
-from cfglint.frameworks.peft.checkpoints import path_in_project, read
+from cfglint.frameworks.peft.checkpoints import path_in_project
 from cfglint.frameworks.releases.history import DEFAULT, Fields
 from cfglint.frameworks.releases.versions import Version
 from cfglint.source.annotations import ConfigMapping, ConfigTable, ConfigValue, Operand, Sequence
 from cfglint.source.document import Document
+from cfglint.source.files import mapping_in
 from cfglint.source.root import root_of
 
 INFO = "dataset_info.json"  # what `dataset_dir` has of data sets
@@ -137,7 +138,7 @@ class LlamaFactoryConfig(TrainerConfig):
 
         path, found = path_in_project(name, self.documents[0].path), published(name)
         if path:
-            return (read(path, root_of(self.documents[0].path)) or {}).get("quantization_config"), ()
+            return mapping_in(path, root_of(self.documents[0].path)).get("quantization_config"), ()
         quantised = found is not None and found.quantised
         is_known = found is not None and not found.assumed and not quantised
         not_read = () if is_known else (Reason("file", f"`config.json` of `{name}`", "it is not in the project"),)
@@ -168,20 +169,11 @@ class LlamaFactoryConfig(TrainerConfig):
     @cached_property
     def data_sets(self) -> tuple[str, ConfigTable]:
         """(the `dataset_info.json` of the run in the project, the data sets that it describes); none of one elsewhere, or not readable."""
-        import json
-
         from cfglint.frameworks.training_data.files import local
-        from cfglint.source.files import FileProblem, read_bytes
 
         folder = self.own("dataset_dir")
         at = local(self, join(folder, INFO)) if isinstance(folder, str) else None
-        if at is None:
-            return "", {}
-        try:
-            info = json.loads(read_bytes(at, root=root_of(at)))
-        except (FileProblem, ValueError, RecursionError):
-            return at, {}
-        return at, info if isinstance(info, dict) else {}
+        return (at, mapping_in(at, root_of(at))) if at is not None else ("", {})
 
     @property
     def packs(self) -> bool:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 
 from cfglint.batch.shapes import config_of as published_config
 from cfglint.batch.shapes import published
-from cfglint.source import files
 from cfglint.source.annotations import ConfigTable
+from cfglint.source.files import mapping_in
 from cfglint.source.root import root_of
 
 CONFIG_FILE = "config.json"
@@ -21,7 +20,7 @@ def config_of(name: object, origin: str, here: bool = False) -> ConfigTable | No
         return None
     path = path_in_project(name, origin)
     if path:
-        return read(path, root_of(origin))
+        return mapping_in(path, root_of(origin)) or None
     if here:
         from cfglint.data import hub_cache
 
@@ -41,11 +40,3 @@ def path_in_project(name: str, origin: str) -> str:
         return ""
     paths = (os.path.normpath(os.path.join(base, name, CONFIG_FILE)) for base in (os.path.dirname(origin), ""))
     return next((path for path in paths if os.path.isfile(path)), "")
-
-
-def read(path: str, root: str) -> ConfigTable | None:
-    try:
-        found = json.loads(files.read(path, root)[0])
-    except (files.FileProblem, ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) else None
