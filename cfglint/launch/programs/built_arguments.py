@@ -411,7 +411,8 @@ def trainer_call(made: MadeCall, program: ProgramFacts) -> TrainerCall:
 
 def adapter_calls(program: ProgramFacts, evaluated: Evaluated | None) -> Iterator[AdapterCall]:
     """The adapters that a program puts on its models, and the quantised models that it trains without one."""
-    if evaluated is None or not evaluated.parts or imports_unsloth(program.modules, evaluated):
+    has_copy = program.modules.named("peft") is not None  # which may have been changed
+    if evaluated is None or not evaluated.parts or has_copy or imports_unsloth(program.modules, evaluated):
         return
     for call in (*evaluated.attached.values(), *evaluated.trainers.values()):
         named = {name: value for name, (_, value) in call.arguments.items()}

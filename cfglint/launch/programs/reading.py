@@ -269,6 +269,8 @@ def with_methods(modules: Modules, scopes: list[Scope]) -> list[Scope] | None:
             made = [scope.resolve(call.func) for call in scope.calls()]
             loaded = (node for node in scope.nodes if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load))
             made += [scope.resolve(node) for node in loaded if isinstance(scope.module.parent(node), HANDED_ON)]
+            if scope.calls_of("globals"):  # a table of all that the module has
+                made += [modules.lookup(scope.module, name) for name in (*scope.module.imports, *scope.module.names)]
             for cls in (cls for cls in made if isinstance(cls, Definition) and isinstance(cls.node, ast.ClassDef)):
                 if cls.node not in classes:
                     classes[cls.node] = methods_of(cls, modules)

@@ -54,7 +54,8 @@ class Scope:
         parts = dotted(node)
         if len(parts) < 2:
             return self._named(parts[0]) if parts else None
-        name = self.imports.get(parts[0]) or ("" if parts[0] in self.bound else self.module.imports.get(parts[0], ""))
+        first = self.modules.lookup(self.module, parts[0]) if parts[0] not in self.bound else None
+        name = self.imports.get(parts[0]) or (first.name if isinstance(first, External) else "")
         return self.modules.dotted(".".join([name, *parts[1:]])) if name else None
 
     def _named(self, name: str) -> Definition | External | None:
