@@ -43,6 +43,7 @@ from cfglint.launch.programs.objects import (
     SharedChanged,
     Slots,
     Value,
+    attempted,
     calculated,
     computed,
     condition,
@@ -293,8 +294,9 @@ class Expressions:
             if not all(bound.data is None or type(bound.data) is int for bound in bounds) or bounds[2].data == 0:
                 return unknown()
             part = slice(*(bound.data for bound in bounds))
-            if isinstance(owner.data, Sequence) and not owner.data.is_open:
-                return Value(Sequence(owner.data.items[part], owner.data.kind))
+            is_open = isinstance(owner.data, Sequence) and owner.data.is_open
+            if isinstance(owner.data, Sequence) and (not is_open or (part.stop is None and (part.start or 0) >= 0)):
+                return Value(Sequence(owner.data.items[part], owner.data.kind, is_open))
             return Value(owner.data[part]) if isinstance(owner.data, str) else unknown()
         return self.item(owner, self.evaluate(node.slice, frame))
 
@@ -556,10 +558,7 @@ class Expressions:
         data = text_of_path(inner)
         if not isinstance(data, PLAIN) or not isinstance(form.data, str) or node.conversion not in (-1, 115):
             return unknown_from(inner)
-        try:
-            return Value(format(data, form.data)) if not MANY_DIGITS.search(form.data) else unknown()
-        except (ValueError, TypeError):
-            return unknown()
+        return Value(attempted(format, data, form.data)) if not MANY_DIGITS.search(form.data) else unknown()
 
     # -- comprehensions
 

@@ -48,6 +48,7 @@ from cfglint.launch.programs.objects import (
     Partial,
     Sequence,
     Value,
+    attempted,
     computed,
     is_wide,
     plain,
@@ -158,7 +159,7 @@ def external(run: Interpreter, name: str, given: Given, named: Named) -> Value:
     if name == "ast.literal_eval" and len(given) == 1 and given[0].known:
         return evaluated_literal(given[0])
     if name == "shlex.split" and len(given) == 1 and isinstance(given[0].data, str):
-        return split_words(given[0].data)
+        return wrapped(attempted(shlex.split, given[0].data))
     if name == "functools.partial" and given and isinstance(given[0].data, (Function, Class, External)):
         return Value(Partial(given[0], [*given[1:]], {**named}))
     if name == "datasets.load_dataset" and "streaming" in named and named["streaming"].data is True:
@@ -177,14 +178,6 @@ def external(run: Interpreter, name: str, given: Given, named: Named) -> Value:
     return value if value is not None else Value(Opaque(name))
 
 
-def split_words(text: str) -> Value:
-    """The words of a string, as a shell has them."""
-    try:
-        return wrapped(shlex.split(text))
-    except ValueError:
-        return unknown()
-
-
 def builtin(run: Interpreter, name: str, given: Given, named: Named) -> Value:
     first = given[0] if given else NONE
     counted = data_sets.calculated(name, *given) if not named else None
@@ -194,10 +187,8 @@ def builtin(run: Interpreter, name: str, given: Given, named: Named) -> Value:
         return converted(run, name, given) if not named else unknown_from(*given)
     if name == "open":
         return Value(OpenFile(first))
-    if name in ("dict", "list", "tuple", "set", "sorted", "reversed"):
-        return container(run, name, given, named)
-    if name in ("len", "sum", "max", "min", "any", "all"):
-        return reduced(run, name, given, named)
+    if name in OF_BUILTINS:
+        return OF_BUILTINS[name](run, name, given, named)
     if name == "range":
         numbers = [value.data for value in given]
         if len(given) == 1 and isinstance(first.data, data_sets.RowCount):
@@ -207,15 +198,9 @@ def builtin(run: Interpreter, name: str, given: Given, named: Named) -> Value:
         if found is None:
             return unknown()
         return wrapped(list(found)) if len(found) <= 100 else Value(Counted(len(found)))
-    if name in ("zip", "enumerate"):
-        return paired(run, name, given, named)
     if name == "map" and len(given) == 2:
         items = run.iterated(given[1])
         return Value(Sequence([run.called(first, [item], {}, run.here()) for item in items])) if items is not None else unknown()
-    if name == "isinstance":
-        return of_type(given)
-    if name in ("getattr", "hasattr", "setattr", "delattr"):
-        return of_attribute(run, name, given)
     if name in ("vars", "type") and isinstance(first.data, (Built, Instance)) and len(given) == 1:
         return run.attribute(first, "__dict__" if name == "vars" else "__class__")
     if name in ("globals", "locals"):
@@ -232,11 +217,10 @@ def builtin(run: Interpreter, name: str, given: Given, named: Named) -> Value:
 
 
 def evaluated_literal(value: Value) -> Value:
-    try:
-        literal_eval = ast.literal_eval(value.data)
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        raise End from None
-    return wrapped(literal_eval) if isinstance(literal_eval, (*PLAIN, list, tuple, dict)) else unknown()
+    literal = attempted(ast.literal_eval, value.data)
+    if isinstance(literal, Unknown):
+        raise End
+    return wrapped(literal) if isinstance(literal, (*PLAIN, list, tuple, dict)) else unknown()
 
 
 def numeric(name: str, given: Given) -> Value:
@@ -248,11 +232,8 @@ def numeric(name: str, given: Given) -> Value:
         return counted
     if not isinstance(number, (int, float)) or len(given) != 1:
         return unknown()
-    try:
-        found = getattr(math, name)(number)
-        return given[0] if type(found) is type(number) and found == number else Value(found)
-    except (ValueError, OverflowError):
-        return unknown()
+    found = attempted(getattr(math, name), number)
+    return given[0] if type(found) is type(number) and found == number else Value(found)
 
 
 def converted(run: Interpreter, name: str, given: Given) -> Value:
@@ -263,10 +244,7 @@ def converted(run: Interpreter, name: str, given: Given) -> Value:
         name == "pow" and any(not isinstance(content, (int, float)) or abs(content) > 1000 for content in contents)
     ):
         return unknown_from(*given)
-    try:
-        result = NUMBERS[name](*contents)
-    except (ValueError, TypeError, OverflowError):
-        return unknown()
+    result = attempted(NUMBERS[name], *contents)
     kept = len(given) == 1 and type(result) is type(contents[0]) and result == contents[0]
     return given[0] if kept else computed(Value(result), *given) if isinstance(result, PLAIN) else unknown()
 
@@ -345,7 +323,7 @@ TYPES = {"int": int, "float": float, "str": str, "bool": bool}
 NEVER_PLAIN = ("io.", "os.PathLike", "pathlib.", "torch.", "datasets.", "pandas.", "transformers.")  # whose classes no number or string has
 
 
-def of_type(given: Given) -> Value:
+def of_type(run: Interpreter, name: str, given: Given, named: Named) -> Value:
     if len(given) != 2 or not given[0].known:
         return unknown()
     kinds = given[1].data.items if isinstance(given[1].data, Sequence) else [given[1]]
@@ -362,7 +340,7 @@ def of_type(given: Given) -> Value:
     return Value("dict" in names) if isinstance(data, Mapping) and not data.by_attribute else unknown()
 
 
-def of_attribute(run: Interpreter, name: str, given: Given) -> Value:
+def of_attribute(run: Interpreter, name: str, given: Given, named: Named) -> Value:
     key = given[1].data if len(given) > 1 else None
     if not isinstance(key, str):
         if name == "setattr" and given:
@@ -397,6 +375,15 @@ def of_attribute(run: Interpreter, name: str, given: Given) -> Value:
     return given[2] if len(given) > 2 else unknown()
 
 
+OF_BUILTINS: dict[str, Callable[[Interpreter, str, Given, Named], Value]] = {
+    **dict.fromkeys(names("dict list tuple set sorted reversed"), container),
+    **dict.fromkeys(names("len sum max min any all"), reduced),
+    **dict.fromkeys(names("zip enumerate"), paired),
+    **dict.fromkeys(names("getattr hasattr setattr delattr"), of_attribute),
+    "isinstance": of_type,
+}
+
+
 def of_path(run: Interpreter, name: str, given: Given) -> Value:
     texts = [text_of_path(value) for value in given]
     if name == "getcwd":
@@ -413,10 +400,8 @@ def of_path(run: Interpreter, name: str, given: Given) -> Value:
         return given[0] if "$" not in first else unknown(Reason("environment", "its variables"))
     if name == "dirname":
         return Value(posixpath.dirname(first) or ("\0" if first.startswith("\0") else ""))
-    if name == "basename":
-        return Value(posixpath.basename(first))
-    if name == "splitext":
-        return wrapped(posixpath.splitext(first))
+    if name in ("basename", "splitext"):
+        return wrapped(getattr(posixpath, name)(first))
     if name == "isabs":
         return Value(first.startswith(("/", PROJECT)))
     if name in ("exists", "isfile"):
@@ -578,10 +563,7 @@ def of_string(run: Interpreter, text: str, name: str, given: Given, named: Named
         return unknown()
     if name == "zfill" and not (contents and isinstance(contents[0], int) and contents[0] < 100):
         return unknown()
-    try:
-        result = getattr(text, name)(*contents, **words)
-    except (TypeError, ValueError, IndexError, KeyError, AttributeError):
-        return unknown()
+    result = attempted(getattr(text, name), *contents, **words)
     return wrapped(result) if len(str(result)) < LONGEST else unknown()
 
 

@@ -31,6 +31,7 @@ from cfglint.launch.programs.objects import (
     Sequence,
     Value,
     Words,
+    attempted,
     plain,
     unknown,
     wrapped,
@@ -48,6 +49,7 @@ SIGNATURES = names(
 )
 PATH_OR_JSON = "dict|str"
 HF_PARSERS = ("HfArgumentParser", "TrlParser", "H4ArgumentParser", "DPOParser")
+OF_OTHERS = "--."  # stands for an option of another part
 UNKNOWN = "\0"  # stands for a word that is unknown
 COMMAND = "\0command"
 WITHOUT_VALUE = ("store_true", "store_false", "store_const", "append_const", "count", "help", "version")  # actions
@@ -255,7 +257,9 @@ def from_signature(run: Interpreter, name: str, given: Given, named: Named) -> V
     words, is_open = words_of(run, [], {key: value for key, value in named.items() if key == "args"})
     data = target.data
     if isinstance(data, Class):
-        return unknown() if name == FIRE else made_by(run, target, words, is_open, {}, {})
+        config = words_behind(words, "config_path") or words_behind(words, "config")  # a file for draccus, pyrallis and jsonargparse
+        reads_file = bool(config) and name not in ("tyro.cli", "defopt.run")
+        return unknown() if name == FIRE else made_by(run, target, words, is_open or reads_file, {}, {})
     if isinstance(data, Mapping):
         place = next((place for place, each in enumerate(words) if each in data.items), None)
         data = data.items[words[place]].data if place is not None else None
@@ -315,10 +319,8 @@ def of_parameter(run: Interpreter, name: str, parameter: ast.arg, words: list[st
             return unknown()
         if not words:
             return Value(True)
-        try:
-            return wrapped(ast.literal_eval(words[0] or ""))
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
-            return Value(words[0])
+        literal = attempted(ast.literal_eval, words[0] or "")
+        return wrapped(literal) if not isinstance(literal, Unknown) else Value(words[0])
     if parameter.annotation is None:
         return unknown()
     scope = Scope(run.modules, function.frame.module, function.frame.module.tree)
@@ -470,40 +472,55 @@ class ClassParser(Record):
 
 
 def filled(run: Interpreter, parser: ClassParser, name: str, given: Given, named: Named) -> Value:
-    if name in ("parse_args_into_dataclasses", "parse_args_and_config", "parse", "parse_args"):
-        words, is_open = words_of(run, given, named)
-        file: dict[str, Value] = {}
-        if name != "parse_args_into_dataclasses":
-            place = next((index for index, word in enumerate(words) if word == "--config"), None)
-            path = words[place + 1] if place is not None and place + 1 < len(words) else None
-            path = path or next((word.partition("=")[2] for word in words if word is not None and word.startswith("--config=")), None)
-            content = entries_of(config_files.loaded(run, "yaml", Value(OpenFile(Value(path))))) if path is not None else {}
-            is_open = is_open or (path is None and place is not None) or content is None
-            file = content or {}
-        values = [made_by(run, value, words, is_open, file, parser.defaults, casts=True) for value in parser.classes]
-        note_filled(run, values)
-        rest = [unknown()] if plain(named.get("return_remaining_strings", NONE)) else []
-        return values[0] if name in ("parse", "parse_args") and len(values) == 1 else Value(Sequence([*values, *rest], "tuple"))
-    if name in ("parse_yaml_file", "parse_json_file", "parse_dict"):
+    """What a parser fills its classes with: the words of the line, behind those of a file, or a file or mapping in their place."""
+    words: Words = ()
+    of_file: Words = ()
+    file: dict[str, Value] | None = {}
+    unread, in_place = None, name in ("parse_yaml_file", "parse_json_file", "parse_dict")
+    if in_place:
         source = given[0] if given else next(iter(named.values()), unknown())
         syntax = "json" if "json" in name else "yaml"
         mapping = config_files.loaded(run, syntax, Value(OpenFile(source))) if name != "parse_dict" else source
-        content = entries_of(mapping)
-        values = [made_by(run, value, (), content is None, content or {}, parser.defaults) for value in parser.classes]
-        reasons = source.reasons or mapping.reasons
+        file = entries_of(mapping)
+        is_open, reasons = file is None, source.reasons or mapping.reasons
         why = reasons[0].text if reasons else "it is computed"
         path, at = run.here_frame().module.path, getattr(run.here(), "lineno", 0)
-        unread = Reason("file", f"what `{name}` of `{path}` reads", why, path, at, opens=True) if content is None else None
-        note_filled(run, values, Filling({}, True, unread))
-        return Value(Sequence(values, "tuple"))
-    return unknown()
+        unread = Reason("file", f"what `{name}` of `{path}` reads", why, path, at, opens=True) if is_open else None
+    elif name in ("parse_args_into_dataclasses", "parse_args_and_config", "parse", "parse_args"):
+        words, is_open = words_of(run, given, named)
+        of_file, unread = words_of_files(run, named.get("args_file_flag", NONE), words)
+        config = words_behind(words, "config") if name != "parse_args_into_dataclasses" else None
+        if config is not None:
+            file = entries_of(config_files.loaded(run, "yaml", Value(OpenFile(Value(config[0]))))) if config and config[0] else None
+            is_open = is_open or file is None
+    else:
+        return unknown()
+    values = []
+    for kind in parser.classes:
+        before = parts_of(made_by(run, kind, of_file, False, {}, {})) if of_file else {}
+        made = made_by(run, kind, words, is_open, before or file or {}, parser.defaults, casts=not before and not in_place)
+        values.append(made)
+        if isinstance(made.data, Built):
+            line = {key: value for key, value in made.data.arguments.items() if value is not before.get(key)}
+            made.data.filling = Filling({} if in_place else line, in_place, unread)
+            run.filled += [] if run.trial else [made.data]
+    rest = [unknown()] if plain(named.get("return_remaining_strings", NONE)) else []
+    return values[0] if name in ("parse", "parse_args") and len(values) == 1 else Value(Sequence([*values, *rest], "tuple"))
 
 
-def note_filled(run: Interpreter, values: list[Value], filling: Filling | None = None) -> None:
-    """Record the arguments that a parser fills, from the words of the line unless `filling` says otherwise."""
-    for built in (value.data for value in values if isinstance(value.data, Built)):
-        built.filling = filling or Filling(dict(built.arguments))
-        run.filled += [] if run.trial else [built]
+def words_of_files(run: Interpreter, flag: Value, words: Words) -> tuple[Words, Reason | None]:
+    """(the words of the files that an option of the line names, which come before those of the line, why they are not known)."""
+    found: Words = ()
+    for path in words_behind(words, flag.data.lstrip("-")) or () if isinstance(flag.data, str) else ():
+        file = run.context.content(path) if path is not None else None
+        if file is None:
+            return (), Reason("file", f"the arguments in `{path}`" if path else "the file of arguments", "it was not found", opens=True)
+        found += tuple(file[1].split())
+    return found, None
+
+
+def parts_of(made: Value) -> dict[str, Value]:
+    return dict(made.data.arguments if isinstance(made.data, Built) else made.data.slots if isinstance(made.data, Instance) else {})
 
 
 def entries_of(mapping: Value) -> dict[str, Value] | None:
@@ -533,6 +550,9 @@ def made_by(
     lines = {name: line for each in reversed(data.line) if isinstance(each, Class) for name, line in annotated(each.node)}
     for name, line in lines.items():
         value = field_value(run, data, name, line, scope, words)
+        if value is None:
+            default = file.get(name) or defaults.get(name) or run.of_class(data, name, None)
+            value = nested(run, data, line, words, is_open, default)
         if value is None and name in file:
             text = file[name].data if casts else None
             value = field_value(run, data, name, line, scope, (f"--{name}", text)) if isinstance(text, str) else file[name]
@@ -551,6 +571,27 @@ def made_by(
         return run.instance(data, [], named, run.here())
     finally:
         run.site = before
+
+
+def nested(run: Interpreter, owner: Class, line: ast.AnnAssign, words: Words, is_open: bool, default: Value | None) -> Value | None:
+    """The object in a field of a class whose own fields have options with a dot: `--training_args.learning_rate`; None without them."""
+    inner: Words = ()
+    for word in words:
+        is_option = word is not None and word.startswith("--")
+        prefix, dot, rest = (word or "").partition(".")
+        is_inner = dot != "" and prefix[2:].replace("-", "_") == ast.unparse(line.target)
+        inner += (f"--{rest}" if is_inner else OF_OTHERS,) if is_option else (word,)
+    data = default.data if default is not None else run.evaluate(line.annotation, owner.frame).data
+    is_given = any(word != OF_OTHERS for word in inner if (word or "").startswith("--"))
+    made_of = data if isinstance(data, Class) and default is None else data.made_of if isinstance(data, Instance) else None
+    if isinstance(data, Built) and (is_given or is_open):  # made again, with the values of the line
+        given = parts_of(made_by(run, Value(data.made_of or External(data.name)), inner, is_open, {}, {}))
+        data.slots.update(given)
+        data.initial.update(given)
+        return default
+    if made_of is not None and (is_given or is_open or default is None):
+        return made_by(run, Value(made_of), inner, is_open, {} if is_open else parts_of(Value(data)), {})
+    return unknown(WORD) if is_given else None
 
 
 def field_value(run: Interpreter, owner: Class, name: str, line: ast.AnnAssign, scope: Scope, words: Words) -> Value | None:
@@ -610,8 +651,8 @@ def framework_object(name: str, words: Words, is_open: bool, file: dict[str, Val
 def words_of(run: Interpreter, given: Given, named: Named) -> tuple[Words, bool]:
     """(the words that a call parses, whether there may be others): a given list, else those of the launch line."""
     value = given[0] if given else named.get("args", NONE)
-    if value.data is None:
+    words = tuple(item.data if item.known else None for item in value.data.items) if isinstance(value.data, Sequence) else ()
+    if value.data is None or (words and words == (*run.context.words,)):  # `sys.argv[1:]`
         return run.context.words, run.context.is_open
-    words = plain(value)
-    known = isinstance(words, (list, tuple)) and all(isinstance(word, str) for word in words)
-    return (tuple(words), False) if known else ((), True)
+    is_known = isinstance(value.data, Sequence) and not value.data.is_open and all(isinstance(word, str) for word in words)
+    return (words, False) if is_known else ((), True)

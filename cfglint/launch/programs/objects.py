@@ -531,6 +531,14 @@ def wrapped(data: object, by_attribute: bool = False, root: Mapping | None = Non
     return Value(data) if isinstance(data, (*PLAIN, Unknown)) else unknown()
 
 
+def attempted(function: Callable[..., object], *values: object, **named: object) -> object:
+    """The result of a function of Python; unknown where it raises."""
+    try:
+        return function(*values, **named)
+    except (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, SyntaxError, TypeError, ValueError):
+        return Unknown()
+
+
 def calculated(operation: ast.operator, one: Any, other: Any) -> Value:
     function = BINARY.get(type(operation))
     numbers = isinstance(one, (int, float)) and isinstance(other, (int, float))
@@ -541,10 +549,7 @@ def calculated(operation: ast.operator, one: Any, other: Any) -> Value:
         return unknown()
     if numbers and (abs(one) > LARGEST or abs(other) > LARGEST or (isinstance(operation, ast.Pow) and abs(other) > 64)):
         return unknown()
-    try:
-        result = function(one, other)
-    except (ArithmeticError, ValueError, TypeError):
-        return unknown()
+    result = attempted(function, one, other)
     return Value(result) if isinstance(result, PLAIN) and len(str(result)) < LONGEST else unknown()
 
 
