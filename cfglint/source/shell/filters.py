@@ -154,7 +154,7 @@ def awk(arguments: list[str], stdin: str | None, folder: str | None) -> str:
     what = program[6:].strip()
     lines = []
     for line in (stdin or "").splitlines():
-        fields = line.split(separator) if separator else line.split()
+        fields = line.split(separator) if separator and line else line.split()  # an empty line has no field
         lines.append(str(len(fields)) if what == "NF" else fields[-1] if what == "$NF" else fields[int(what.removeprefix("$")) - 1])
     return "".join(f"{line}\n" for line in lines)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.source.record import Record
-from cfglint.source.shell.placed_text import AnyNumber, Text, TextPart, after_mark, joined, literal, split, unknown
+from cfglint.source.shell.placed_text import AnyNumber, MayBeNoWord, Text, TextPart, after_mark, joined, literal, split, unknown
 from cfglint.source.shell.reasons import FROM_INPUT
 from cfglint.source.shell.tables import names
 
@@ -104,9 +104,9 @@ def command_name(text: Text) -> str:
 
 
 def unwrapped(words: list[Text]) -> tuple[list[Text], dict[str, Text], list[Text]]:
-    """(wrappers with their options, environment that they set, the command inside)."""
+    """(wrappers with their options, environment that they set, the command inside); a variable in front that is not set is no word."""
     environment: dict[str, Text] = {}
-    rest = words
+    rest = words = words[next((at for at, word in enumerate(words) if [*map(type, word.parts)] != [MayBeNoWord]), 0) :]
     if not words or command_name(words[0]) not in WRAPPERS:
         return [], environment, words
     for _ in range(MOST):

@@ -30,6 +30,7 @@ def started(text):
             ["b a abc a"],
         ),
         ("run $(echo a,b,c | awk -F, '{print NF}') $(echo a b c | awk '{print $2}') $(echo a:b | awk -F ':' '{print $NF}')", ["3 b b"]),
+        ("run $(echo | awk -F, '{print NF}')", ["0"]),
         (
             'L=\'a\nb\nc\'; run $(echo "$L" | head -n 1) $(echo "$L" | head -2) $(echo "$L" | tail -1) $(echo "$L" | tail -n 2)',
             ["a a b c b c"],
