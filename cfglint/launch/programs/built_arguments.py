@@ -177,14 +177,14 @@ def loop_of(program: ProgramFacts, context: Context) -> OwnLoop | None:
 
 
 def under_line(program: ProgramFacts, context: Context) -> ProgramFacts:
-    """The facts with what only the words of a line decide: without arguments that are built beside those of a parser, if a trainer gets
+    """The facts with what only the words of a line decide: without what is built beside the arguments of a parser, if a trainer gets
     these alone, and with the engines, if the program builds nothing else.
     """
     evaluated = evaluation_of(program, context)
     counting = counting_arguments(evaluated) if program.built and evaluated.complete else []
     if any(each in counting for each in evaluated.evaluation.filled):
         calls = {call for call, made in evaluated.made.items() if any(each in counting for each in made.results)}
-        program = changed(program, built=tuple(each for each in program.built if each.kind in (LAUNCH, ENGINE) or each.call in calls))
+        return changed(program, built=tuple(each for each in program.built if each.call in calls))
     others = tuple(built_call for built_call in program.built if built_call.kind == LAUNCH)
     if not program.engines or any(built_call.kind not in (LAUNCH, ENGINE) for built_call in program.built):
         return program

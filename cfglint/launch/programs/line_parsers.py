@@ -144,6 +144,11 @@ def method(run: Interpreter, owner: Value, name: str, given: Given, named: Named
         result, rest = parsed(
             run, parser, words, is_open, before.data if isinstance(before.data, Instance) else Instance(slots={OPEN: True})
         )
+        listed = (given[0] if given else named.get("args", NONE)).data
+        if isinstance(listed, Sequence) and all(word.node is not None for word in listed.items):  # in the program: none is of the line
+            for value in result.data.slots.values():
+                if isinstance(value, Value):
+                    value.argument = ""
         return result if name == "parse_args" else Value(Sequence([result, rest], "tuple"))
     if name not in HARMLESS:
         parser.is_open = True

@@ -361,6 +361,7 @@ def test_what_code_may_change_is_not_known(check, code, micro_batch):
     [
         f"other = TrainingArguments('x', {SET}=3)",
         f"Trainer(model, TrainingArguments('x', {SET}=3)).evaluate()",
+        "import deepspeed\nreference, *_ = deepspeed.initialize(model=model, config={'train_micro_batch_size_per_gpu': 3})",
     ],
 )
 def test_arguments_that_train_nothing_are_none_of_the_run_of_a_line(check, others):
@@ -368,6 +369,14 @@ def test_arguments_that_train_nothing_are_none_of_the_run_of_a_line(check, other
     line = "torchrun --nproc_per_node 4 train.py --output_dir o --per_device_train_batch_size 8"
     [run] = check(parsed + others, line=line)["runs"]
     assert run["resolved"]["micro_batch"] == 8
+
+
+@each_case(("words", "micro_batch"), [("", 2), ("sys.argv[1:]", 2), ("['--bs', '8']", 8), ("args=[]", 4)])
+def test_words_that_the_program_lists_are_not_those_of_the_line(check, words, micro_batch):
+    options = "import argparse, sys\nparser = argparse.ArgumentParser()\nparser.add_argument('--bs', type=int, default=4)\n"
+    parsed = f"{options}a = parser.parse_args({words})\n"
+    [run] = check(f"{parsed}args = TrainingArguments('out', {SET}=a.bs)", line="torchrun --nproc_per_node 4 train.py --bs 2")["runs"]
+    assert run["resolved"]["micro_batch"] == micro_batch
 
 
 def test_arguments_of_a_trainer_that_only_evaluates_are_no_run(check):
