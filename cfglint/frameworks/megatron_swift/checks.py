@@ -15,6 +15,19 @@ from cfglint.source.annotations import Iterator
 
 SIZES, CONFLICT = "SWM002", "SWM003"
 LAYOUT, MOST_LAYERS = "pipeline_model_parallel_layout", 10_000
+# What is no name of libraries: of megatron-core's AttnBackend (from ms-swift 4.6 on flash_2 and its likes, too), of a type of torch.
+NO_NAMES = {
+    "attention_backend": (
+        re.compile(r"(?!(?:flash|fused|unfused|local|auto)$|flash_)"),
+        "KeyError: '{}'",
+        "flash, fused, unfused, local or auto",
+    ),
+    "torch_dtype": (
+        re.compile(r"(?:(?:bf|fp)\d+|auto)$|.*\W"),
+        "AttributeError: module 'torch' has no attribute '{}'",
+        "bfloat16 or float16",
+    ),
+}
 SIZE_KEYS = ("tensor_model_parallel_size", "pipeline_model_parallel_size", "context_parallel_size")
 
 
@@ -28,6 +41,11 @@ def failed(config: MegatronSwiftConfig) -> Iterator[Refusal]:
     yield from mappings(config, kind=CONFLICT)
     yield from of_model(config, CONFLICT)
     yield from layout(config)
+    for name, (no_name, text, names) in NO_NAMES.items():
+        if isinstance(value := config.own(name), str) and no_name.match(value):
+            yield Refusal(
+                CONFLICT, [name], f"`{name}` is {value}, which does not exist", text.format(value), [f"set `--{name}` to {names}"]
+            )
     gpus, model = config.facts.gpus, config.model_size
     if gpus and model and gpus % model:
         written = [name for name in SIZE_KEYS if name in config.values]

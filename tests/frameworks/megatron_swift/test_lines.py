@@ -59,6 +59,8 @@ def test_numbers(line, numbers, checked):
         (f"{SFT} --group_by_length true", "ValueError: group_by_length is not compatible with padding_free."),
         (f"{SFT} --model_type foo", "ValueError: model_type: 'foo' not in ["),
         (f"{SFT} --mrl_dims no", "json.decoder.JSONDecodeError: Expecting value"),
+        (f"{SFT} --attention_backend sdpa", "KeyError: 'sdpa'"),
+        (f"{SFT} --torch_dtype bf16", "AttributeError: module 'torch' has no attribute 'bf16'"),
         (f"{SFT} --use_ray null", "SystemExit: 2 (error: argument --use_ray"),
         (f"{SFT} --pipeline_model_parallel_layout no", "AssertionError: Invalid layer character: n"),
         (
@@ -79,6 +81,7 @@ def test_refusals(line, exception, checked):
     [
         (f"NPROC_PER_NODE=8 {SFT} --global_batch_size 64 --context_parallel_size 2", "4.6.0"),
         (f"NPROC_PER_NODE=8 {SFT} --pipeline_model_parallel_size 2 --pipeline_model_parallel_layout 'Et*3|(t|)*2L,m'", "4.6.0"),
+        (f"{SFT} --attention_backend unfused --torch_dtype float16", "4.0.4"),
         ("megatron sft --mcore_model folder --dataset data.jsonl --output_dir out", "4.6.0"),
         (f"{SFT} --save megatron_output --max_epochs 1 --save_interval 100 --train_type lora", "3.12.6"),
     ],
