@@ -72,7 +72,7 @@ BEHIND_FRAME = 3  # lines at the end of a log, which are the code of its last fr
 LOGGED = re.compile(
     r"^\S*\d{4}-\d\d-\d\d|^\[?(?:INFO|WARNING|ERROR|E|W|I)\b|^\s*\d+%\||^\{'|^Set(?:ting)? |^\[?[EFIW]\d{3,4} |^\s*File |^\[rank"
     r"|^[\w ]+: +\d+%\||^=====|^-----|^$|^\W?\d\d?[:/]\d\d[:/]\d\d|^[A-Z][a-z]{2} +\d+ \d\d:|.*\d(?:it/s|s/it)\b"
-    r"|^(?:wandb|swanlab|mlflow|comet_ml|srun|slurmstepd|mpirun|make|bash): |^(?:DEBUG|CRITICAL|NOTICE)\b"
+    r"|^(?:wandb|swanlab|mlflow|comet_ml|srun|slurmstepd|mpirun|make|bash): |^\S+: line \d+: |^\"{3}|^(?:DEBUG|CRITICAL|NOTICE)\b"
     r"|^[\w.]+:(?:INFO|WARNING|ERROR):|^\S* ?- (?:INFO|WARNING|ERROR) |^(?i:step|epoch|iter(?:ation)?)\b[ =:]*\d"
 )
 

@@ -200,7 +200,7 @@ def notices(lines: Iterable[str]) -> list[Failure]:
 def cause(events: Events, kind: str = "") -> Failure | None:
     """What ended the run: the first exception that does not follow from another, else a dead process, else a time-out."""
     raised = first_raised(events)
-    if events.split_at is not None and (raised is None or "arguments" in raised.text):
+    if events.split_at is not None and (raised is None or re.search("argument|[Pp]lease input", raised.text)):
         line, argument = events.split_at
         summary = (
             f"the shell took `{argument}` for a command: the command before it ends in the line above, without this and later arguments"

@@ -68,6 +68,12 @@ def test_an_exception_of_a_package_is_that_of_its_file():
     unset = "UnboundLocalError: local variable 'new_module' referenced before assignment"
     assert "newer" in known_exception(unset, "/x/site-packages/peft/tuners/lora.py").remedy
     assert known_exception(unset, "train.py").causes
+    assert "device mesh" in known_exception("IndexError: list index out of range", "/x/torch/distributed/device_mesh.py").causes[0]
+    assert "tokenizer" in known_exception("KeyError: 'pad'", "/x/transformers/tokenization_utils_base.py").causes[0]
+    bar = "AttributeError: 'NoneType' object has no attribute 'update'"
+    assert "progress bar" in known_exception(bar, "/x/transformers/trainer_callback.py").causes[0]
+    zipped = "ValueError: zip() argument 2 is longer than argument 1"
+    assert "LoRA" in known_exception(zipped, "/x/deepspeed/runtime/lr_schedules.py").causes[0]
 
 
 LAST = [

@@ -91,6 +91,12 @@ def test_a_size_in_the_next_line_of_a_message_counts():
     assert found.needed == pytest.approx(77.38)
 
 
+@pytest.mark.parametrize("line", ['"""', "run.sh: line 9: python: command not found"])
+def test_a_line_that_ends_a_message(line):
+    [found] = failures_in(["KeyError: 0\n", f"{line}\n"])
+    assert found.exception == "KeyError: 0"
+
+
 def test_words_that_a_broken_line_passes_to_a_parser():
     assert rules_of(r"ValueError: remaining_argv: ['\\', '\\']") == ["LCH001"]
 
@@ -171,6 +177,7 @@ def test_the_state_of_a_checkpoint_against_the_files_of_its_run(tmp_path, capsys
             "the shell took `--bf16`",
         ),
         (["run.sh: line 9: --lr=1: command not found"], "the shell took `--lr`"),
+        (["ValueError: Please input the dataset.", "a.sh: line 7: --model: command not found"], "the shell took `--model`"),
         (["**TypeError: __init__() got an unexpected keyword argument 'tokenizer'**"], "the run ended with TypeError"),
         (["AttributeError: \u2018TrainingArguments\u2019 object has no attribute \u2018x\u2019"], "AttributeError: 'TrainingArguments'"),
         (["'loss': 0.0, 'grad_norm': tensor(nan, device='cuda:0')"], "is not a number"),
