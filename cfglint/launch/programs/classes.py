@@ -91,7 +91,9 @@ def linearized(modules: Modules, found: Definition | External | None) -> list[De
             scope = Scope(modules, each.module, each.module.tree)
             if each.node.name in each.module.ambiguous:
                 order.append(None)
-            pending.extend(scope.resolve(base) for base in each.node.bases if dotted(base)[-1:] not in (["object"], ["ABC"]))
+            for base in (base for base in each.node.bases if dotted(base)[-1:] not in (["object"], ["ABC"])):
+                imported = each.module.imports.get(each.node.name) if dotted(base) == [each.node.name] else None
+                pending.append(modules.dotted(imported) if imported else scope.resolve(base))
     return order[::-1] if not pending else [None, *order[::-1]]
 
 

@@ -59,7 +59,8 @@ class Scope:
         return self.modules.dotted(".".join([name, *parts[1:]])) if name else None
 
     def _named(self, name: str) -> Definition | External | None:
-        if name in self.imports:
+        later = self.module.names.get(name) if self.node is self.module.tree and name not in self.module.ambiguous else None
+        if name in self.imports and not isinstance(later, ast.ClassDef):  # such as one that derives from the class that it replaces
             again = self.modules.bound_again(self.module, name) if self.node is self.module.tree else None
             return again or self.modules.dotted(self.imports[name])
         if name in self.bound and self.node is not self.module.tree:

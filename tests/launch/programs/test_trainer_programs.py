@@ -64,6 +64,15 @@ def test_own_defaults_count(launched):
     assert not found
 
 
+@pytest.mark.parametrize("is_in_function", [True, False])
+def test_a_class_that_has_the_name_of_its_base(launched, is_in_function):
+    classes = CLASSES.replace("(transformers.TrainingArguments)", "(TrainingArguments)")
+    main_lines = MAIN if is_in_function else "\n".join(line.strip() for line in MAIN.splitlines()[2:5])
+    run, found = launched(HEAD + "from transformers import TrainingArguments\n" + classes + main_lines, "--model_max_length 99")
+    assert (run["verdict"], run["resolved"]["accumulation"]) == ("accept", 4)
+    assert not found
+
+
 def test_arguments_of_the_program_are_known_and_others_are_refused(launched):
     run, found = launched(HEAD + CLASSES + MAIN, "--model_max_length 99 --no_tune_mm --model_max_lenght 5")
     [(code, key)] = found
