@@ -120,8 +120,8 @@ def unknown_options(line: LaunchLine) -> None:
 def missing_values(line: LaunchLine, arguments: Iterable[Argument], trainer: bool) -> None:
     option = line.options.missing
     if option is not None and launcher_of(line).has_option(option.word.string.removeprefix("--")):
-        raised = f"error: argument --{option.name}: expected one argument"
-        message = f"`--{option.name}` has no value: the next word is an option"
+        raised = f"error: argument --{option.name}: expected one argument" if option.value is None else "SystemExit: 2"
+        message = f"`--{option.name}` has no value: the next word is {'an option' if option.value is None else 'the program'}"
         line.refuse("LCH013", option.word, f"--{option.name}", message, raised, remedy=f"write the value after `--{option.name}`")
     for argument in arguments:
         if trainer and argument.name in NEEDS_VALUE and not argument.texts:

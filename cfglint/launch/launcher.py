@@ -16,6 +16,7 @@ from cfglint.source.shell.placed_text import Text, after_mark, of_any_number
 
 PYTHON = "python"
 SIZE_VARIABLE = "NPROC_PER_NODE"
+PROGRAM = ".py"
 FILES = (".yaml", ".yml", ".json")
 
 
@@ -218,8 +219,9 @@ def read_options(words: list[Text], flags: Collection[str], short: dict[str, str
         if mark:
             options.given[key] = Option(key, word, word[len(name) + 1 :] if word.known else after_mark(word))
             continue
-        if index >= len(words) or (is_option(words[index]) and words[index].known):
-            options.missing = options.missing or Option(key, word, None)
+        program = words[index] if index < len(words) and words[index].string.endswith(PROGRAM) else None
+        if program is not None or index >= len(words) or (is_option(words[index]) and words[index].known):
+            options.missing = options.missing or Option(key, word, program)
             continue
         options.given[key] = Option(key, word, words[index])
         index += 1

@@ -112,6 +112,9 @@ def refusals(config: AccelerateConfig) -> list[Refusal]:
     arguments, engine = Arguments(config), engine_of(config)
     fields = HISTORY.fields("", config.version)
     defaults = {name: unknown_field(name) if row[REQUIRED] else row[DEFAULT] for name, row in fields.items()}
+    if config.documents[0].is_command:  # without a file, the launcher sets these, and the others are null
+        decided = {"num_machines": 1, "num_processes": unknown_field("num_processes")}
+        arguments.values = {**dict.fromkeys(fields), **decided, **arguments.values}
     rows = plan(config.version, engine, bool(config.section("parallelism_config")))
     check = LaunchCheck(rows, arguments.values, defaults, (), facts(config), pages_of(KIND))
     found = check.refusals(Words((), {}, is_flag, PLACES))
@@ -148,10 +151,10 @@ def place(refusal: Refusal, arguments: Arguments) -> None:
     """Give a refusal its page, and the places of the arguments in the file."""
     names = [name for key in refusal.keys if (name := argument_of(key)) in arguments.paths or HISTORY.ever(name)]
     if refusal.failed:
+        of_type = refusal.exception.rpartition(" not ")[2].strip("'")  # of several, the one of the type that Python names
+        names = sorted(names, key=lambda name: type(arguments.values.get(name)).__name__ != of_type)[:1]
         of_launcher = next((OF_ARGUMENTS[each] for each in names if each in OF_ARGUMENTS), OF_LAUNCHER)
         refusal.kind = OF_PLUGINS if refusal.fails_at == PLUGIN else of_launcher
-        of_type = refusal.exception.rpartition(" ")[2]  # of several, the one of the type that Python names
-        names = sorted(names, key=lambda name: type(arguments.values.get(name)).__name__ != of_type)[:1]
     if refusal.exception.startswith(OF_PYTHON) and names:  # say of which type a value has to be on which Python fails
         name = names[0]
         value: Operand = arguments.values.get(name)

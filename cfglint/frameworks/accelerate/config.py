@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from cfglint.batch.cards import of_instance
 from cfglint.batch.nodes import Size
+from cfglint.evaluate import Reason
 from cfglint.findings.setting import Batch, Layout, derived
 from cfglint.frameworks.accelerate import FRAMEWORK
 from cfglint.frameworks.accelerate.releases import HISTORY, spawning
@@ -70,6 +71,16 @@ class AccelerateConfig(Config):
             self.per_machine = self.processes // self.machines
         starts = (self.per_machine or 0) >= 1 and self.local and not self.load_problems and self.values
         self.started = (self.per_machine or 0) * (self.machines if self.spawns else 1) if starts else None
+
+    @property
+    def rest(self) -> tuple[Reason, ...]:
+        """Nothing, where the words of the launch line were read: then all arguments of the launcher are known."""
+        line = self.facts.launch.line
+        return super().rest if line is None or line.values is None or line.options.open else ()
+
+    @property
+    def other_defaults(self) -> tuple[Reason, ...]:
+        return self.rest  # no program sets those of the launcher
 
     def argument(self, name: str) -> tuple[str, ...]:
         """The path of an argument of the launcher: any key of the DeepSpeed block is one, and comes last (`_validate_launch_command`)."""

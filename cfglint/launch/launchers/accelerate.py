@@ -9,8 +9,10 @@ from __future__ import annotations
 from cfglint.batch.nodes import Size
 from cfglint.evaluate import Reason
 from cfglint.findings.releases import Releases
-from cfglint.launch.accelerate_options import ACCUMULATION_VARIABLE, FLAGS, VALUES, is_option, needed, refused
+from cfglint.launch._accelerate_options import OPTIONS
+from cfglint.launch.accelerate_options import ACCUMULATION_VARIABLE, FLAGS, lacking, needed, refused
 from cfglint.launch.launcher import Launcher, integer, not_an_integer, read_options
+from cfglint.launch.launchers.torchrun import refused_value as refused_by_torchrun
 from cfglint.launch.line import SIZES, LaunchLine, NamedFile, Option
 from cfglint.launch.machine import Machine, Surroundings, number, visible
 from cfglint.source.annotations import Any
@@ -26,9 +28,10 @@ BLOCK = (
     "zero3_save_16bit_model", "deepspeed_config_file",
 )  # fmt: skip
 KEYS = {
-    **{name: name for name in ("num_processes", "num_machines", "machine_rank", "main_process_port", "mixed_precision", "gpu_ids")},
+    **{name: name for name in ("num_processes", "num_machines", "machine_rank", "main_process_ip", "main_process_port")},
+    **{name: name for name in ("mixed_precision", "gpu_ids", "rdzv_backend")},
     **{name: f"deepspeed_config.{name}" for name in BLOCK},
-    **{name: f"fsdp_config.{name}" for name in sorted(VALUES) if name.startswith("fsdp_")},
+    **{name: f"fsdp_config.{name}" for name in OPTIONS if name.startswith("fsdp_")},
 }  # keys of the config file -> flags
 ONE_OF = ("cpu", "multi_gpu", "tpu", "use_deepspeed", "use_fsdp", "use_tp")  # of which only one may be passed, the last in some releases
 ENGINE_FLAGS = {"use_deepspeed": "DEEPSPEED", "use_fsdp": "FSDP", "use_megatron_lm": "MEGATRON_LM", "multi_gpu": "MULTI_GPU"}
@@ -92,6 +95,8 @@ def resolve_with(line: LaunchLine, machine: Machine, named: Text | None, file: d
             line.report("LCH007", "warning", option.word, "--num_processes", message, remedy="pass `--multi_gpu` as well")
         return
     line.inner = "deepspeed" if type_of == "use_deepspeed" and count is not None and count > 1 else "torchrun"
+    if line.inner == "deepspeed" and total is not None and count is not None and total < count:
+        total = None  # DeepSpeed's launcher starts all GPUs of a machine for 0 of them
     option = options.given.get("deepspeed_config_file")
     if option is not None and option.value is not None and option.value.value == "none":
         pass  # as if it were not passed
@@ -179,8 +184,8 @@ class AccelerateLauncher(OfAccelerate):
         return True
 
     def has_option(self, name: str) -> bool:
-        """Whether its parser accepts an option; it accepts no abbreviations."""
-        return is_option(name.replace("-", "_"))
+        """Whether its parser accepts an option: no abbreviations, and dashes only in place of all underscores."""
+        return name in OPTIONS or ("_" not in name and name.replace("-", "_") in OPTIONS)
 
     def check(self, line: LaunchLine) -> None:
         options = line.options
@@ -202,13 +207,21 @@ class AccelerateLauncher(OfAccelerate):
             message = "`--use_parallelism_config` requires `--use_fsdp` on the line, whatever the config file has"
             line.refuse("LCH031", option.word, "--use_parallelism_config", message, raised, remedy="pass `--use_fsdp` as well")
         for name, option in options.given.items():
+            flag = option.word.string.partition("=")[0]
+            for releases in lacking(name, "-" in flag.lstrip("-")) if self.has_option(flag.lstrip("-")) and not option.in_file else ():
+                message = f"`accelerate launch` has no option `{flag}` in accelerate {releases}"
+                raised = f"SystemExit: 2 (error: unrecognized arguments: {flag})"
+                line.refuse("LCH032", option.word, f"--{name}", message, raised, remedy=f"remove `{flag}`", releases=releases)
             text = option.value.value if option.value is not None and name not in self.counts else None
             if text is None or option.value is None or option.in_file or is_to_be_filled_in(option.value):
                 continue
-            if raised := refused(name, text):
+            refusals = [(f"SystemExit: 2 (error: {message})", of_some) for message, of_some in refused(name, text)]
+            if not refusals and line.inner == "torchrun" and (raised := refused_by_torchrun(name, text)):
+                refusals = [(raised, None)]
+            for raised, of_some in refusals:
                 message = f"`--{name}` is {text}, which {self.name} does not accept"
-                remedy = f"set `--{name}` to {needed(name)}"
-                line.refuse("LCH031", option.value, f"--{name}", message, f"SystemExit: 2 (error: {raised})", remedy=remedy)
+                remedy = f"set `--{name}` to {needed(name)}" if raised.startswith("System") else f"correct `--{name}`, or remove it"
+                line.refuse("LCH031", option.value, f"--{name}", message, raised, remedy=remedy, releases=of_some)
 
     def variables(self, line: LaunchLine) -> dict[str, str]:  # accelerate 1.15.0 utils/launch.py (prepare_deepspeed_cmd_env)
         values, option = line.values or {}, self.accumulation_option
@@ -224,6 +237,8 @@ class AccelerateLauncher(OfAccelerate):
         for name, option in line.options.given.items():
             if name in KEYS and option.value is not None:
                 found.append((KEYS[name], option, None))
+            if name == "num_processes" and line.inner == "torchrun" and line.values and not line.values["type"]:
+                found.append(("distributed_type", option, "MULTI_GPU"))  # no file, no engine
             elif name in (*ENGINE_FLAGS, "cpu") or (name == CLUSTER and line.options.given.keys().isdisjoint(TYPES[:2] + TYPES[3:])):
                 found.append(("distributed_type", option, ENGINE_FLAGS.get(name, "NO")))
         return found

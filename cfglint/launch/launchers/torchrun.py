@@ -5,8 +5,12 @@ Source: torch 2.13.0 torch/distributed/run.py (get_args_parser, parse_min_max_nn
 
 from __future__ import annotations
 
+import re
+import sys
+
 from cfglint.batch.nodes import Size
 from cfglint.evaluate import Reason
+from cfglint.launch.argparse_types import converted
 from cfglint.launch.launcher import Launcher, complete, integer, read_options
 from cfglint.launch.line import LaunchLine
 from cfglint.launch.machine import Machine, Surroundings, number, visible
@@ -21,6 +25,7 @@ OPTIONS = FLAGS | names(  # of torch 1.8 to 2.14
 )
 SHORT = {"-m": "module", "-r": "redirects", "-t": "tee", "-h": "help"}
 COUNTED = ("gpu", "auto", "cpu", "xpu")
+STREAMS = r"[0123]|(\d:[0123],)*\d:[0123]"  # of all processes, or of some by their local rank
 RANK = ("--local-rank", "use_env", "start the program with `torchrun`, or pass `--use_env` to the launcher")
 
 
@@ -60,6 +65,22 @@ def not_nodes(name: str, text: str) -> str:
     return f"AssertionError: min_nodes must be > 0 and <= max_nodes, got min_nodes={least}, max_nodes={most}"
 
 
+def refused_value(name: str, text: str) -> str:
+    """The exception of torchrun for the value of an option that is no count; empty if it accepts the value."""
+    if name in ("tee", "redirects") and not re.fullmatch(STREAMS, text):
+        return f"ValueError: {text} does not match: <^[0123]$> or <^(\\d:[0123],)*(\\d:[0123])$>"
+    if name == "rdzv_backend" and not text:
+        return "ValueError: The rendezvous backend name must be a non-empty string."
+    for pair in text.split(",") if name == "rdzv_conf" and text.strip() else ():
+        key, _, value = (part.strip() for part in pair.partition("="))
+        if not key:
+            return "ValueError: The rendezvous configuration string must be in format <key1>=<value1>,...,<keyN>=<valueN>."
+        if not value:
+            return f"ValueError: The rendezvous configuration option '{key}' must have a value specified."
+    count, least = converted("float", text), {"max_restarts": 0, "monitor_interval": sys.float_info.min}.get(name)
+    return "AssertionError" if least is not None and isinstance(count, float) and count < least else ""
+
+
 class Torchrun(Launcher):
     """torch.distributed's launcher: `--nproc_per_node` processes on each of `--nnodes` nodes."""
 
@@ -92,6 +113,13 @@ class Torchrun(Launcher):
                 line.unsure("gpus_per_node", *options.open)
         line.sized(each, node_count(line, nodes, machine.with_nodes(each), options.open))
         return True
+
+    def check(self, line: LaunchLine) -> None:
+        for name, option in line.options.given.items():
+            text = option.value.value if option.value is not None else None
+            if text is not None and option.value is not None and (raised := refused_value(name, text)):
+                message = f"`--{name}` is {text}, which torchrun does not accept"
+                line.refuse("LCH018", option.value, f"--{name}", message, raised, remedy=f"correct `--{name}`, or remove it")
 
     def has_option(self, name: str) -> bool:
         """Whether its parser accepts an option; each has a name with dashes as well."""

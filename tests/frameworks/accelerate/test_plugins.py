@@ -234,6 +234,13 @@ OFFLOAD = f"{DEEPSPEED}  offload_param_device: gpu\n"
         ("--config_file a.yaml --fsdp_sharding_strategy 1", f"{FSDP}  fsdp_sharding_strategy: 9\n", "", ("accept", None)),
         ("--config_file a.yaml --tpu_cluster", OFFLOAD, "", ("accept", None)),  # the type of the file is not read
         ("--config_file a.yaml --cpu", OFFLOAD, "", ("accept", None)),
+        ("--num_processes 8 --num_machines 2", "", "", ("reject", None)),  # no rank of the machine
+        ("--num_processes 8 --num_machines 2 --machine_rank 0 --main_process_port 29501", "", "", ("accept", None)),
+        ("--num_processes 8 --main_process_port 70000", "", "", ("reject", None)),
+        ("--num_processes 8 --gpu_ids 0", "", "", ("accept", None)),  # counted only where a file is read
+        ("--config_file a.yaml", f"{FSDP}  fsdp_version: 1\nnum_machines: null\n", "", ("reject", None)),
+        ("--config_file a.yaml --num_machines 1", f"{FSDP}  fsdp_version: 1\nnum_machines: null\n", "", ("accept", None)),
+        ("--config_file a.yaml --num_machines 8", OFFLOAD.replace("gpu", "cpu"), "", ("accept", None)),  # DeepSpeed starts all GPUs
     ],
 )
 def test_plugins_of_a_loop_of_its_own(checked_project, flags, file, arguments, expected):

@@ -5,9 +5,8 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import unpinned
 from cfglint.findings.remedy import remove_key
 from cfglint.findings.rule import Finding, rule
-from cfglint.findings.setting import OVERRIDE, WRITTEN, Setting
+from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks.accelerate.own_loops import ACCUMULATION, PACKAGE, accumulation, has_plugin, loop_of, of_accelerator
-from cfglint.frameworks.accelerate.rules.keys import other_releases
 from cfglint.frameworks.launch.config import LaunchConfig
 from cfglint.frameworks.releases._modelled import RELEASES
 from cfglint.frameworks.releases.versions import parse_version
@@ -90,20 +89,6 @@ def unaccepted(config: LaunchConfig, name: str) -> str:
         return f"`{name}` is not accepted by Accelerator: it was removed in accelerate {until}"
     is_later = since and release < parse_version(since)
     return f"`{name}` is not accepted by Accelerator: it was added in accelerate {since}" if is_later else ""
-
-
-@rule("LCH032")
-def launch_option_of_other_releases(config: LaunchConfig) -> Iterator[Finding]:
-    launcher = config.launcher
-    for section in ("deepspeed_config", "fsdp_config") if launcher is not None else ():
-        for key in launcher.section(section):
-            setting = launcher.setting(section, key)
-            where = "" if launcher.release_has(str(key), section) else other_releases(launcher, key, section)
-            if where and setting.origin == OVERRIDE:
-                doubts = () if config.facts.is_known(PACKAGE) else (unpinned(PACKAGE),)
-                text = f"SystemExit: 2 (error: unrecognized arguments: --{key})"
-                message = f"`accelerate launch` has no option `--{key}`{where}"
-                yield Finding(setting, message, exception=text, depends_on=doubts, help=f"remove `--{key}`")
 
 
 @rule("LCH028")

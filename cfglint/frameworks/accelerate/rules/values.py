@@ -176,7 +176,7 @@ def fewer_gpus_than_processes(config: AccelerateConfig) -> Iterator[Finding]:
     if not isinstance(value, str) or value == "all" or not config.spawns or not config.local or each is None:
         return
     named = len([part for part in value.split(",") if part.strip()])
-    if 1 < named < each:
+    if (0 if config.documents[0].is_command else 1) < named < each:
         setting = config.setting("gpu_ids")
         message = f"`gpu_ids` names {named} GPUs, but `num_processes` starts {each}"
         note = "one process has no GPU of its own" if named + 1 == each else f"{each - named} processes have no GPU of their own"
@@ -203,6 +203,8 @@ ONE_ON = (1, 15)  # from here on the message has a word once that stood there tw
 def missing_num_processes(config: AccelerateConfig) -> Iterator[Finding]:
     if not config.values or not config.local or "distributed_type" not in config.values:
         return
+    if config.facts.launch.line is not None and not config.rest:  # LCH008
+        return
     remedy = "set `num_processes` to the number of GPUs, over all machines"
     if HISTORY.fields("", config.version)["num_processes"][REQUIRED]:
         if "num_processes" not in config.values:
@@ -225,7 +227,7 @@ def indivisible_num_processes(config: AccelerateConfig) -> Iterator[Finding]:
 
 @rule("ACC008")
 def fewer_processes_than_machines(config: AccelerateConfig) -> Iterator[Finding]:
-    if config.spawns and config.local and config.per_machine == 0:
+    if config.spawns and config.local and config.per_machine == 0 and not config.is_run_by_deepspeed:  # which starts all GPUs for 0
         setting = config.setting("num_processes")
         message = f"`num_processes`, the total, is {config.processes}, less than `num_machines` ({config.machines})"
         remedy = f"set `num_processes: {config.machines}` or more: it is the total over all machines"
@@ -255,7 +257,9 @@ def invalid_gpu_ids(config: AccelerateConfig) -> Iterator[Finding]:
         yield Finding(
             setting, f"`gpu_ids` is {setting.spelled}, not a string", exception=text, help=set_key("gpu_ids", str(value), ", with quotes")
         )
-    elif value != "all" and "," not in value and config.distributed in spawning(config.version) and config.machines == 1:
+    elif value == "all" or "," in value or config.documents[0].is_command:
+        return  # the launcher counts them only where it reads a file
+    elif config.distributed in spawning(config.version) and config.machines == 1:
         words = "on" if config.version >= ONE_ON else "on on"
         text = f"ValueError: Less than two GPU ids were configured and tried to run {words} multiple GPUs."
         message = f"`gpu_ids` names one GPU, but `distributed_type: {config.distributed}` requires at least two"

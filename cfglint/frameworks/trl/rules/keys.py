@@ -224,8 +224,7 @@ def refused_launcher_option(config: TrlConfig) -> Iterator[Finding]:
         setting = config.setting(key) if isinstance(key, str) else None
         if setting is None or key in config.arguments.fields.types or not setting.written or isinstance(value, Unknown):
             continue
-        raised = refused(key, str(value))
-        if raised:
+        for raised in (message for message, releases in refused(key, str(value)) if releases is None):
             message = f"`{key}` is {setting.spelled}, which `accelerate launch` does not accept"
             exception = f"SystemExit: 2 (Accelerate launch command: error: {raised})"
             yield Finding(setting, message, exception=exception, help=remove_key(key) | "write a value that it accepts")
