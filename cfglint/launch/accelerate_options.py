@@ -15,7 +15,6 @@ from cfglint.launch.argparse_types import FALSE, TRUE, converted, invalid_choice
 PACKAGE = "accelerate"
 ACCUMULATION_VARIABLE = "ACCELERATE_GRADIENT_ACCUMULATION_STEPS"
 FLAGS = frozenset(name for name, rows in OPTIONS.items() if rows[-1][0] == "flag")
-BOOLEANS = (*TRUE, "on", *FALSE, "off")  # what `str_to_bool` accepts
 DASHES = (0, 28, 0)  # from here on each option may be written with dashes in place of all underscores
 # The configs in TRL's package, which `trl` accepts by name (trl 1.16.0 trl/accelerate_configs): distributed type by name.
 PACKAGED = {
@@ -48,7 +47,9 @@ def refused(key: str, text: str) -> list[tuple[str, Releases | None]]:
     name, found = key.replace("-", "_"), list[tuple[str, Releases | None]]()
     rows = OPTIONS.get(name, ())
     for kind, choices, since, until in rows:
-        if kind not in ("", "flag") and (text.lower() not in BOOLEANS if kind == "str_to_bool" else converted(kind, text) is None):
+        if kind not in ("", "flag") and (
+            text.lower() not in (*TRUE, "on", *FALSE, "off") if kind == "str_to_bool" else converted(kind, text) is None
+        ):
             found.append((invalid_value(spellings(name), kind, text), Releases(since, until, package=PACKAGE)))
         elif choices and text not in choices:
             found.append((invalid_choice(spellings(name), text, choices), Releases(since, until, package=PACKAGE)))

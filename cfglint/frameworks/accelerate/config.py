@@ -14,6 +14,7 @@ from cfglint.frameworks.accelerate.releases import HISTORY, spawning
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.summary import LAUNCH, PRECISION, Summary
+from cfglint.launch._accelerate_options import OPTIONS
 from cfglint.source.annotations import ConfigMapping, Operand, Sequence
 from cfglint.source.document import Document, Path
 
@@ -24,11 +25,7 @@ if TYPE_CHECKING:
 ENGINES = ("DEEPSPEED", "FSDP", "MEGATRON_LM", "TP")
 TPU = ("XLA", "TPU")  # the present and the former name
 FALSE_IS_REFUSED = (0, 34)  # from here on `mixed_precision: no` without quotes; before, YAML's false is read as "no" (config_args.py)
-NUMERIC = {
-    **dict.fromkeys(("num_processes", "num_machines", "machine_rank", "main_process_port"), int),
-    **dict.fromkeys(("zero_stage", "gradient_accumulation_steps", "fsdp_min_num_params"), int),
-    "gradient_clipping": float,
-}  # flags of `accelerate launch` that are not strings (commands/launch.py, launch_command_parser)
+NUMERIC = {"int": int, "float": float}  # the types of flags that are not strings
 FLAGS_FIRST = (1, 5)  # from here on a flag takes precedence over the same key in a block of the file; before, the file does
 AXES = ("dp_replicate", "dp_shard", "tp", "cp", "sp")
 
@@ -78,9 +75,7 @@ class AccelerateConfig(Config):
         line = self.facts.launch.line
         return super().rest if line is None or line.values is None or line.options.open else ()
 
-    @property
-    def other_defaults(self) -> tuple[Reason, ...]:
-        return self.rest  # no program sets those of the launcher
+    other_defaults = rest  # no program sets those of the launcher
 
     def argument(self, name: str) -> tuple[str, ...]:
         """The path of an argument of the launcher: any key of the DeepSpeed block is one, and comes last (`_validate_launch_command`)."""
@@ -101,7 +96,7 @@ class AccelerateConfig(Config):
         if override.origin != FLAG:
             return super().override_value(override)
         text = " ".join(override.texts)
-        kind = NUMERIC.get(override.key.rpartition(".")[2])
+        kind = NUMERIC.get(OPTIONS.get(override.key.rpartition(".")[2], (("",),))[-1][0])
         try:
             return text if kind is None else kind(text)
         except ValueError:

@@ -201,9 +201,8 @@ ONE_ON = (1, 15)  # from here on the message has a word once that stood there tw
 
 @rule("ACC005")
 def missing_num_processes(config: AccelerateConfig) -> Iterator[Finding]:
-    if not config.values or not config.local or "distributed_type" not in config.values:
-        return
-    if config.facts.launch.line is not None and not config.rest:  # LCH008
+    is_read = config.facts.launch.line is not None and not config.rest  # LCH008
+    if not config.values or not config.local or "distributed_type" not in config.values or is_read:
         return
     remedy = "set `num_processes` to the number of GPUs, over all machines"
     if HISTORY.fields("", config.version)["num_processes"][REQUIRED]:
