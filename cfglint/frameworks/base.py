@@ -224,10 +224,13 @@ class Config:
 
     @property
     def patched(self) -> tuple[Reason, ...]:
-        """The patch of the project that changes the code of the package, and may add arguments."""
+        """What of the project changes the code of the package, and may add arguments: a patch, or a copy that the program imports."""
         project, package = self.facts.launch.project, self.framework.source_folder or self.package
         path = project.patch_of(package) if project is not None and package else ""
-        return (Reason("file", f"`{path}`", f"it changes the code of {self.package}"),) if path else ()
+        program = self.facts.launch.code or self.facts.launch.program
+        copies = [program.modules.named(each) for each in (package, *self.base_packages) if each] if program is not None else []
+        places = [path, *(copy.path for copy in copies if copy is not None)]
+        return tuple(Reason("file", f"`{place}`", f"it changes the code of {self.package}") for place in places if place)
 
     @property
     def base_packages(self) -> tuple[str, ...]:

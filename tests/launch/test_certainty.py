@@ -144,6 +144,16 @@ def test_a_patch_of_the_package_may_add_arguments_and_change_defaults(checked, p
     assert (("SWF001", severity) in found, run["resolved"]["global_batch"]) == (True, batch)
 
 
+@each_case(("package", "severity"), [("trl", "warning"), ("transformers", "warning"), ("peft", "error")])
+def test_a_copy_of_the_package_that_the_program_imports_may_have_other_arguments(checked, tmp_path, package, severity):
+    for other in tmp_path.glob("*/__init__.py"):  # of the case before
+        other.unlink()
+    (tmp_path / package).mkdir()
+    (tmp_path / package / "__init__.py").write_text("class SFTConfig: pass\n")
+    program = "from trl import SFTConfig, SFTTrainer\nSFTTrainer(model, SFTConfig('out', my_own=3)).train()\n"
+    assert ("TRL010", severity) in checked("python train.py", train_py=program)[1]
+
+
 @each_case(("count", "codes"), [("{num_gpus}", set()), ("<N>", set()), ("many", {("ACC025", "error")})])
 def test_a_flag_of_the_launcher_that_is_to_be_filled_in_is_unknown(checked, count, codes):
     line = f"accelerate launch --config_file acc.yaml --num_processes={count} train.py --output_dir o --learning_rate 1e-5"
