@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 ENGINES = ("DEEPSPEED", "FSDP", "MEGATRON_LM", "TP")
 TPU = ("XLA", "TPU")  # the present and the former name
 FALSE_IS_REFUSED = (0, 34)  # from here on `mixed_precision: no` without quotes; before, YAML's false is read as "no" (config_args.py)
-NUMERIC = {"int": int, "float": float}  # the types of flags that are not strings
 FLAGS_FIRST = (1, 5)  # from here on a flag takes precedence over the same key in a block of the file; before, the file does
 AXES = ("dp_replicate", "dp_shard", "tp", "cp", "sp")
 
@@ -96,7 +95,7 @@ class AccelerateConfig(Config):
         if override.origin != FLAG:
             return super().override_value(override)
         text = " ".join(override.texts)
-        kind = NUMERIC.get(OPTIONS.get(override.key.rpartition(".")[2], (("",),))[-1][0])
+        kind = {"int": int, "float": float}.get(OPTIONS.get(override.key.rpartition(".")[2], (("",),))[-1][0])
         try:
             return text if kind is None else kind(text)
         except ValueError:

@@ -26,7 +26,6 @@ OF_LINE = (  # the rules whose findings are problems of the line alone, whatever
     "LCH002 LCH003 LCH004 LCH005 LCH007 LCH008 LCH009 LCH010 LCH011 LCH013 LCH014 LCH015 LCH016 LCH017 LCH018 LCH021 LCH022 LCH023 LCH024 "
     "LCH030 LCH031 LCH032"
 )
-BY_RELEASE = ("LCH031", "LCH032")  # whose pages state no releases
 OFF_NCCL = ("use_cpu", "no_cuda", "ddp_backend")  # arguments of a training without CUDA, or without NCCL
 
 
@@ -45,7 +44,7 @@ def problems(config: LaunchConfig, code: str) -> Iterator[Finding]:
         remedy = set_key(*problem.remedy) if isinstance(problem.remedy, tuple) else problem.remedy or None
         finding = Finding(setting, problem.message, severity=problem.severity, exception=problem.exception or None, help=remedy)
         finding.for_any_parser = problem.of_launcher
-        if releases is not None and code in BY_RELEASE and not config.facts.is_known(releases.package):
+        if releases is not None and code in ("LCH031", "LCH032") and not config.facts.is_known(releases.package):
             finding.depends_on = (unpinned(releases.package),)
         yield finding
 
