@@ -74,14 +74,12 @@ NOWHERE = ast.Pass()
 DEEPEST = 30  # calls within calls
 MOST_RECURSIVE = 8  # calls of one function within itself with known arguments, as one that goes through a config does
 SCHEDULES = "SchedulerType"  # an Enum of transformers and diffusers, whose members are strings in lower case
-PATH_PARTS = {
+CONSTANTS: dict[str, str | bool] = {  # of the standard library
     "sys.executable": "python",
-    "os.pardir": "..",
-    "os.path.pardir": "..",
-    "os.curdir": ".",
-    "os.path.curdir": ".",
-    "os.sep": "/",
-    "os.path.sep": "/",
+    **dict.fromkeys(("os.pardir", "os.path.pardir"), ".."),
+    **dict.fromkeys(("os.curdir", "os.path.curdir"), "."),
+    **dict.fromkeys(("os.sep", "os.path.sep"), "/"),
+    **dict.fromkeys(("typing.TYPE_CHECKING", "typing_extensions.TYPE_CHECKING"), False),
 }
 STATEMENTS = {
     each: f"_do_{each.__name__.lower()}" for each in ast.stmt.__subclasses__()
@@ -220,8 +218,8 @@ class Interpreter(Branches):
         first = name.partition(".")[0]
         if name == "sys.argv":
             return self.words()
-        if name in PATH_PARTS:
-            return Value(PATH_PARTS[name])
+        if name in CONSTANTS:
+            return Value(CONSTANTS[name])
         if first in FRAMEWORKS or first == "builtins":
             owner, _, member = name.rpartition(".")
             return Value(member.lower()) if owner.endswith(SCHEDULES) and member.isupper() else Value(External(name))

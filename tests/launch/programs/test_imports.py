@@ -40,6 +40,8 @@ def found(tmp_path, monkeypatch, capsys):
         ("import trl.core as core\n", [("error", "/trl.core", GONE[2])]),
         ("def load():\n    from trl.core import LengthSampler\nload()\n", [GONE]),
         ("def load():\n    from trl.core import LengthSampler\n", []),
+        ("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    " + REMOVED, []),
+        ("import typing\nif not typing.TYPE_CHECKING:\n    " + REMOVED, [REFUSED]),
         ("from trl import of_no_release, SFTTrainer\nfrom transformers import BertModel\n", []),
     ],
 )
