@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import stat
 from itertools import chain
@@ -27,7 +28,7 @@ from cfglint.run.quick_scan import has_marks, may_train
 from cfglint.run.readers import Readers
 from cfglint.source import files
 from cfglint.source.annotations import Iterable, Iterator
-from cfglint.source.dataclass_fields import syntax_problem
+from cfglint.source.dataclass_fields import parsed, syntax_problem
 from cfglint.source.file_source import FileSource
 from cfglint.source.files import EXTENSIONS
 from cfglint.source.git import GitProblem, GitRepository, Snapshot, TreeEntry
@@ -45,6 +46,7 @@ COMMITTED = "committed"
 UNSUPPORTED = (".toml", ".ini", ".cfg", ".conf", ".gin", ".jsonnet")  # endings of files that may configure a training, too
 STATES = (WORKING, STAGED, COMMITTED)
 OLD, NEW = 0, 1  # sides
+MOST_PARSED = 100  # changed programs whose syntax trees are compared
 GITHUB = "GITHUB_BASE_REF"  # the branch that a pull request goes to
 GITLAB = "CI_MERGE_REQUEST_DIFF_BASE_SHA"  # the commit at which a merge request branched off its target
 USUAL = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
@@ -103,11 +105,19 @@ class Branch:
         name = self.repository.name
         self.dependencies = [name(path) for path in {**versions[0], **versions[1]} if versions[0].get(path) != versions[1].get(path)]
         self.unsupported = sorted(name(path) for path in {*others[0], *others[1]} if others[0].get(path) != others[1].get(path))
-        self.altered = {name(path) for path in new if new[path] != old.get(path)}
+        programs = [path for path in new if path in old and new[path] != old[path] and path.endswith(".py")]
+        reworded = {*filter(self._says_the_same, programs[:MOST_PARSED])}
+        self.altered = {name(path) for path in new if new[path] != old.get(path) and path not in reworded}
         self.gone = {name(path) for path in old if path not in new}
-        self.same = [name(path) for path in new if new[path] == old.get(path)]
+        self.same = [name(path) for path in new if name(path) not in self.altered]
         come = {name(path) for path in new if path not in old}
         self.renamed = renamed(texts(self.old, with_runs(self.gone, self.old)), texts(self.new, with_runs(come, self.new)))
+
+    def _says_the_same(self, path: str) -> bool:
+        """Whether the versions of a program differ in layout and comments alone, of which none is for cfglint."""
+        texts = [text_of(side, self.repository.name(path)) for side in (self.old, self.new)]
+        trees = [ast.dump(tree) for tree in map(parsed, texts) if tree is not None and tree.body]
+        return len(trees) == len(texts) and trees[0] == trees[1] and "cfglint:" not in "".join(texts)
 
     def _ids(self, paths: list[str]) -> tuple[dict[str, str], dict[str, str]]:
         """The ids of the contents of files on both sides."""
@@ -174,19 +184,17 @@ class Branch:
         self.listed |= {text for setting in comparison.settings for text in (setting.key.rpartition(".")[2], setting.after.place) if text}
         touched = sorted(names & (self.altered | self.gone))
         comparison.code_changed = any(is_program(name) or name in self.unread for name in touched)
-        if before is not None and after is not None and not only_releases:
-            documents = compared_documents(before) | compared_documents(after)
-            own = [name for name in touched if is_program(name) or not (name in documents or is_script(name))]
-            comparison.consequences += [consequence for name in own for consequence in self._values_in_code(name, after)]
-            if any(map(self._changes_data, {*own, *filter(is_program, touched)})):
-                for_as_many_samples(comparison.consequences)
-        if before is not None and after is not None and unread_arguments(before) != unread_arguments(after):
-            comparison.code_changed = True
-            path = os.path.relpath(after.documents[0].path)
-            framework, former = after.unmodelled or before.unmodelled, [f"before: {each.text}" for each in before.launch.not_read]
-            not_read = [*(each.text for each in after.launch.not_read), *former]
-            self.unread[path] = f"arguments of {framework}, which is not modelled" if framework else not_read[0]
         if before is not None and after is not None:
+            if not only_releases:
+                documents = compared_documents(before) | compared_documents(after)
+                own = [name for name in touched if is_program(name) or not (name in documents or is_script(name))]
+                comparison.consequences += [consequence for name in own for consequence in self._values_in_code(name, after)]
+            if unread_arguments(before) != unread_arguments(after):
+                comparison.code_changed = True
+                framework, former = after.unmodelled or before.unmodelled, [f"before: {each.text}" for each in before.launch.not_read]
+                not_read = [*(each.text for each in after.launch.not_read), *former]
+                path = os.path.relpath(after.documents[0].path)
+                self.unread[path] = f"arguments of {framework}, which is not modelled" if framework else not_read[0]
             self._note_unread_text(comparison, after)
         if after is not None:
             self.named_folders.update(self._folders_named_by(after))
@@ -249,11 +257,6 @@ class Branch:
         told = [text for key, text in values.items() if key.lstrip("-").replace("-", "_") not in words]
         if told:
             yield Consequence("code", f"in {name}: {', '.join(first_values(told))}", known=False)
-
-    def _changes_data(self, name: str) -> bool:
-        """Whether lines of a program, or of a config that it reads, change that name a data set or its samples."""
-        lines = [{*text_of(side, path).splitlines()} for side, path in ((self.old, self.old_name(name)), (self.new, name))]
-        return any(word in line.lower() for line in lines[0] ^ lines[1] for word in ("dataset", "sample"))
 
     def lacks_content(self, old: CheckedRun | None, new: CheckedRun | None) -> bool:
         """Whether one side has no run because the content of its file is not in the repository: the run is neither new nor deleted."""
@@ -409,13 +412,6 @@ def bytes_of(source: FileSource, name: str) -> bytes:
         return b""
 
 
-def for_as_many_samples(consequences: list[Consequence]) -> None:
-    """Say of steps that follow from the same epochs that they hold for as many samples."""
-    for consequence in consequences:
-        if consequence.what == "total_steps" and not consequence.known and consequence.factor and "samples" not in consequence.text:
-            consequence.text += ", if its data has as many samples"
-
-
 def here_documents(text: str) -> list[str]:
     """The texts that a script writes inline."""
     return [found[3] for found in HERE.finditer(text)]
@@ -469,9 +465,9 @@ def compared_documents(run: CheckedRun) -> set[str]:
 
 
 def unread_arguments(run: CheckedRun) -> list[str]:
-    """The arguments of a program that is not modelled, or that was not read."""
+    """A program that is not modelled, or that was not read, and its arguments."""
     line = run.launch.line
-    return [argument.string for argument in line.arguments] if line is not None and (run.unmodelled or run.launch.not_read) else []
+    return [word.source for word in (line.program, *line.arguments) if word] if line and (run.unmodelled or run.launch.not_read) else []
 
 
 def names_of(run: CheckedRun | None) -> set[str]:

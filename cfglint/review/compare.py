@@ -117,8 +117,8 @@ class Comparison:
         return self._comparable(unmatched(findings(self.before), findings(self.after)))
 
     def _comparable(self, diagnostics: list[Diagnostic]) -> list[Diagnostic]:
-        """Those of some findings that a side whose program is not found has or lacks for certain: those about the launch."""
-        return [diagnostic for diagnostic in diagnostics if not self.lacks_program or diagnostic.about in OF_LAUNCH]
+        """Those of some findings that a side whose program is not found has or lacks for certain: errors, and those about the launch."""
+        return [each for each in diagnostics if not self.lacks_program or each.severity == ERROR or each.about in OF_LAUNCH]
 
     def add_notes(self) -> None:
         """Add to every changed setting the findings there that remain, so that an insufficient change is visible."""

@@ -65,7 +65,6 @@ def consequences_of(old: Side | None, new: Side | None, settings: list[SettingCh
         return [*unreadable(old, new)]
     changed_keys = {setting.key for setting in settings}
     lost = [*missing_references(old, new)]
-    same_data = all(subject_of(setting) != "data" for setting in settings)
     if lost:
         # If only the files of engines are missing, batch and length are those of the trainer, which has them elsewhere. Else all other
         # consequences depend on such a file.
@@ -74,7 +73,7 @@ def consequences_of(old: Side | None, new: Side | None, settings: list[SettingCh
         if not have_trainers or not all(kind and framework(kind).is_engine for kind in missing):
             return lost
         sizes = [consequence for consequence in batch(old, new, changed_keys) if consequence.what != "memory"]
-        consequences = [*lost, *subjects(settings), *sizes, *length(old, new, same_data=same_data)]
+        consequences = [*lost, *subjects(settings), *sizes, *length(old, new)]
         return [*consequences, *lines_of_read_file(old, new), *from_settings(old, new, settings, changing(consequences))]
     if lacks_program(old, new):
         now = "is no longer found in the project" if new.run.assumed else "is found in the project now"
@@ -86,7 +85,7 @@ def consequences_of(old: Side | None, new: Side | None, settings: list[SettingCh
         *subjects(settings),
         *launch(old, new),
         *batch(old, new, changed_keys),
-        *length(old, new, same_data=same_data),
+        *length(old, new),
         *rate(old, new),
         *other_lines(old, new),
     ]
@@ -100,6 +99,10 @@ def lacks_program(old: Side, new: Side) -> bool:
 
 
 def another_trainer(old: Side, new: Side) -> Iterator[Consequence]:
+    before, after = (side.run.launch.program_path or "" for side in (old, new))
+    project = old.run.launch.project
+    if before and basename(before) != basename(after) and project is not None and project.is_file(after):  # else it was renamed
+        yield Consequence("program", f"another program: {before} -> {after}", before, after)
     was, now = (next((config.kind for config in side.run.configs if is_trainer(config.kind)), None) for side in (old, new))
     if was is not None and now is not None and was != now:
         titles = framework(was).title, framework(now).title

@@ -25,7 +25,7 @@ SURE = 2  # arguments of a trainer
 ASSIGNMENT = re.compile(r"\+*([a-z_]+(?:\.\w+)+)=\S+$")  # `optim.lr=1e-5`
 
 Written = list[tuple[str, int]]
-Values = dict[str, Written]  # name -> the values that are written for it and their lines, in their order; empty: computed
+Values = dict[str, Written]  # name -> the values that are written for it and their lines, in their order
 
 
 def changed_values(
@@ -40,48 +40,27 @@ def changed_values(
     new, old = values_of(path, after), values_of(path, before)  # the module of the new side is the one that was parsed last
     if not old or not new:
         return {}
+    from difflib import SequenceMatcher
+
     texts: dict[str, str] = {}
-    blocks: list[tuple[range, range]] = []
     for name in dict.fromkeys(name for name in (*old, *new) if name not in listed and name.rpartition(".")[2] not in listed):
-        if only is not None and not (only(name) and old.get(name) and new.get(name)):
-            continue
         was, now = old.get(name, []), new.get(name, [])
-        if UNTOLD in (*was, *now):
+        if UNTOLD in (*was, *now) or (only is not None and not (only(name) and was and now)):
             continue
-        if len(was) == len(now):
-            both = was, now
-            if len(now) > 1 and path.endswith(".py") and [text for text, _ in was] != [text for text, _ in now]:
-                blocks = blocks or changed_lines(before, after)
-                both = in_blocks(was, now, blocks)
-            pairs = [(one, other) for (one, _), (other, line) in zip(*both, strict=True) if f"{path}:{line}" not in listed]
-        else:
-            pairs = [] if was and now else [(spelled(was, name in old), spelled(now, name in new))]
+        pairs = [(spelled(was), spelled(now))] if not (was and now) else []
+        # Of several values those that stand in the place of others: one that is inserted or deleted above does not shift them.
+        ones, others = ([meaning(text) for text, _ in side] for side in (was, now))
+        matcher = SequenceMatcher(None, ones, others, autojunk=False)
+        for _, first, last, start, stop in matcher.get_opcodes() if not pairs else ():
+            if last - first == stop - start:
+                both = zip(was[first:last], now[start:stop], strict=True)
+                pairs += [(one, other) for (one, _), (other, line) in both if f"{path}:{line}" not in listed]
         changes = [
             f"`{name}` {' -> '.join(shortened_pair(*pair))}" for pair in dict.fromkeys(pairs) if meaning(pair[0]) != meaning(pair[1])
         ]
         if changes:
             texts[name] = ", ".join(changes)
     return texts
-
-
-def changed_lines(before: str, after: str) -> list[tuple[range, range]]:
-    """The numbers of the lines that differ in two versions of a program: those that stand in the place of others, and these."""
-    from difflib import SequenceMatcher
-
-    matcher = SequenceMatcher(None, before.splitlines(), after.splitlines(), autojunk=False)
-    return [(range(a + 1, b + 1), range(c + 1, d + 1)) for tag, a, b, c, d in matcher.get_opcodes() if tag == "replace"]
-
-
-def in_blocks(was: Written, now: Written, blocks: list[tuple[range, range]]) -> tuple[Written, Written]:
-    """The values of a name that stand in the place of others: one that is inserted or deleted above does not shift them."""
-    before: Written = []
-    after: Written = []
-    for old, new in blocks:
-        replaced, by = [each for each in was if each[1] in old], [each for each in now if each[1] in new]
-        if len(replaced) == len(by):
-            before += replaced
-            after += by
-    return before, after
 
 
 def meaning(text: str) -> str:
@@ -92,8 +71,8 @@ def meaning(text: str) -> str:
         return text
 
 
-def spelled(values: list[tuple[str, int]], is_set: bool) -> str:
-    return ", ".join(text for text, _ in values) or (COMPUTED if is_set else ABSENT)
+def spelled(values: Written) -> str:
+    return ", ".join(text for text, _ in values if text != COMPUTED) or ABSENT
 
 
 def first_values(texts: Collection[str]) -> list[str]:
@@ -121,8 +100,9 @@ def values_of(path: str, text: str) -> Values:
         if is_literal(value):
             literal = lines[value.lineno - 1][value.col_offset : value.end_col_offset].decode()
             written.append((literal.strip("\"'").partition("=")[2] if "." in name else literal, value.lineno))
-        elif not any(isinstance(part, (ast.Name, ast.Call)) for part in ast.walk(value)):
-            written.append(UNTOLD)
+        else:
+            is_computed = any(isinstance(part, (ast.Name, ast.Call)) for part in ast.walk(value))
+            written.append((COMPUTED, value.lineno) if is_computed else UNTOLD)
     return values
 
 

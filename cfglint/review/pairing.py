@@ -8,6 +8,7 @@ from itertools import zip_longest
 from cfglint.launch.scripts import MOST as MOST_CHECKED
 from cfglint.review.settings import size_texts
 from cfglint.run.checked import CheckedRun
+from cfglint.run.paths import is_script
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -127,8 +128,10 @@ def renamed(before: dict[str, str], after: dict[str, str]) -> dict[str, str]:
         return names
     old, new = ({name: parts_of(text) for name, text in contents.items()} for contents in (removed, added))
     pairs = ((*file_likeness(old[was], new[name], was, name), name, was) for name in new for was in old)
-    for alike, _, name, was in sorted(pairs, key=lambda pair: (-pair[0], -pair[1], pair[2:])):
-        if alike >= SIMILAR and name not in names and was not in taken:
+    for alike, lines, name, was in sorted(pairs, key=lambda pair: (-pair[0], -pair[1], pair[2:])):
+        # Launch lines have many options in common: of two scripts half of the lines are the same, as git asks for.
+        is_other = is_script(name) and lines < SIMILAR and os.path.basename(name) != os.path.basename(was)
+        if alike >= SIMILAR and not is_other and name not in names and was not in taken:
             names[name] = was
             taken.add(was)
     return names

@@ -17,7 +17,7 @@ SCHEDULES = (  # lines of a schedule that has steps of its own
 )
 
 
-def length(old: Side, new: Side, *, same_data: bool = True) -> Iterator[Consequence]:
+def length(old: Side, new: Side) -> Iterator[Consequence]:
     """Steps, samples, and the fractions of the run for warm-up and decay."""
     before, after = old.number("total_steps"), new.number("total_steps")
     steps = changed("total_steps", "total steps", before, after)
@@ -26,7 +26,7 @@ def length(old: Side, new: Side, *, same_data: bool = True) -> Iterator[Conseque
         was, now = (f"{total:,}" if total is not None else why for total, why in zip((before, after), by_data, strict=True))
         steps = [Consequence("total_steps", f"total steps {was} -> {now}", before, after, known=False)]
     yield from steps or changed("steps_per_epoch", "steps per epoch", old.number("steps_per_epoch"), new.number("steps_per_epoch"))
-    yield from estimated(old, new, same_data) if before is None and after is None else samples(old, new)
+    yield from estimated(old, new) if before is None and after is None else samples(old, new)
     yield from part("warmup", "warm-up", old, new, (old.number("warmup_steps"), new.number("warmup_steps")))
     for what, label, name in SCHEDULES:
         before, after = old.line(label), new.line(label)
@@ -41,8 +41,8 @@ def by_epochs(side: Side) -> bool:
     return bool(number(side.line("epochs"))) and "max steps" not in side.lines
 
 
-def estimated(old: Side, new: Side, same_data: bool) -> Iterator[Consequence]:
-    """The change of an unknown number of steps, for the same data, or for as many samples of other data."""
+def estimated(old: Side, new: Side) -> Iterator[Consequence]:
+    """The change of an unknown number of steps, for as many samples: whether the data is the same is not known."""
     epochs = [number(side.line("epochs")) for side in (old, new)]
     times = growth(old, new)
     # An epoch has a sample for each completion of a prompt.
@@ -57,12 +57,11 @@ def estimated(old: Side, new: Side, same_data: bool) -> Iterator[Consequence]:
     how = f"{epochs[0]:g} -> {epochs[1]:g} epochs" if epochs[0] != epochs[1] else same
     how += "" if times == 1 else f" in {'larger' if times > 1 else 'smaller'} batches"
     how += "" if completions == 1 else f" with {'more' if completions > 1 else 'fewer'} completions per prompt"
-    how += "" if same_data else ", if the other data has as many samples"
     own = next((config.own_samples for side in (new, old) for config in side.run.configs if config.own_samples), "")
     if own:
         yield Consequence("total_steps", f"total steps may change: {how}, and {own} decides which samples an epoch has", known=False)
         return
-    yield Consequence("total_steps", f"total steps {approximate_ratio(factor)}: {how}", factor=factor, known=False)
+    yield Consequence("total_steps", f"total steps {approximate_ratio(factor)} for as many samples: {how}", factor=factor, known=False)
     steps = old.number("warmup_steps"), new.number("warmup_steps")
     if steps[0] and steps[0] == steps[1]:
         text = f"warm-up stays {steps[1]:,} steps, {approximate_ratio(1 / factor)} as a fraction of the run"

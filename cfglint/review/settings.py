@@ -16,7 +16,6 @@ from cfglint.launch.launcher import launcher_of
 from cfglint.launch.slurm import options_in
 from cfglint.review.effects import has_effect
 from cfglint.review.snapshot import Side
-from cfglint.run.checked import CheckedRun
 from cfglint.source.annotations import Any, Collection, ConfigMapping, ConfigValue, Iterator
 from cfglint.source.document import Node
 from cfglint.source.record import Record
@@ -86,14 +85,10 @@ def setting_changes(old: Side, new: Side) -> list[SettingChange]:
 
     A file that the run names and that does not exist has no settings to compare.
     """
-    changes: list[SettingChange] = []
-    seen: set[tuple[ConfigValue, ConfigValue]] = set()
     commands = [side.run.launch.command for side in (old, new)]
     counts = {command.size_key for command in commands if command is not None}
-    for change in launch_changes(old, new):
-        if (change.before.span, change.after.span) not in seen:
-            seen.add((change.before.span, change.after.span))
-            changes.append(change)
+    changes = [*launch_changes(old, new)]
+    seen = {(change.before.span, change.after.span) for change in changes}
     unseen = {kind for side in (old, new) for _, kind, *_ in side.missing_files}
     # The configs of the same kind are compared, and those of a run that got another trainer.
     olds, news = ({config.kind: None for config in side.run.configs} for side in (old, new))
@@ -101,8 +96,7 @@ def setting_changes(old: Side, new: Side) -> list[SettingChange]:
     trainers = dict(zip([kind for kind in news if is_trainer(kind) and kind not in olds], former_trainers, strict=False))
     for kind in [kind for kind in {**news, **olds} if kind not in {*trainers.values()}]:
         former = trainers.get(kind, kind)
-        differ = Differ(former, kind, old.run, new.run)
-        differ.open = [is_open or side.lacks_defaults for is_open, side in zip(differ.open, (old, new), strict=True)]
+        differ = Differ(former, kind, old, new)
         lacking = next((side for side, config in zip((old, new), differ.configs, strict=True) if config is None), None)
         if lacking is not None and (kind in unseen or lacking.run.not_read):
             continue
@@ -174,12 +168,13 @@ def size_state(launch: Launch, text: Text | None) -> SettingState:
 class Differ:
     """Compares the configs of a kind, one per side; a side may have none. `former` is the kind of the old side."""
 
-    def __init__(self, former: Kind, kind: Kind, before: CheckedRun, after: CheckedRun) -> None:
+    def __init__(self, former: Kind, kind: Kind, before: Side, after: Side) -> None:
         self.kind = kind
-        sides = ((former, before), (kind, after))
+        sides = ((former, before.run), (kind, after.run))
         self.configs = [next((config for config in run.configs if config.kind == own), None) for own, run in sides]
         of_line = [kind == LAUNCH or (config is not None and config.documents[0].is_command) for config in self.configs]
         self.open = [of and not run.launch.is_closed for of, (_, run) in zip(of_line, sides, strict=True)]  # by what was not read
+        self.lacks_defaults = [side.lacks_defaults for side in (before, after)]  # of its release
 
     def changes(self, old_path: Path, new_path: Path, old: object, new: object) -> Iterator[SettingChange]:
         """The differences of two mappings at their paths, which may differ in the spelling of keys, in the order of the old file; new
@@ -274,7 +269,7 @@ class Differ:
             return all(equal(value, self._default(0, (*before_path, *path))) for path, value in leaves(after))
         if after is NOWHERE and isinstance(before, dict):
             return all(equal(value, self._default(1, (*after_path, *path))) for path, value in leaves(before))
-        if states[0].text == states[1].text and (before == [after] or after == [before]):  # a release reads the argument as a list
+        if states[0].text == states[1].text and states[0].written and states[1].written:  # another release or parser may read it otherwise
             return True
         # A default in another notation is the default: 1e9 for 1000000000.
         exact = self._property(self.configs[1], after_path) if states[0].written and states[1].written else None
@@ -293,7 +288,8 @@ class Differ:
             word = default if self.kind == LAUNCH and isinstance(default, str) else spelled(default)
             # It has another value where what reads the file, or makes the config, sets it.
             is_filled = config is not None and len(path) == 1 and config.values.get(path[0], default) != default
-            text = "(unset)" if default is NOWHERE or default is None or is_filled else f"{shortened(word)} (default)"
+            is_unset = default is NOWHERE or default is None or is_filled
+            text = "(unset)" if is_unset else UNKNOWN if self.lacks_defaults[side] else f"{shortened(word)} (default)"
             return SettingState(default, UNKNOWN if self.open[side] else text)
         setting = config.setting(*path).at_value
         document, node = setting.document, setting.node

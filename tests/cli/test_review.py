@@ -56,7 +56,7 @@ class TestAnswer:
             "train.yaml\n"
             "  global batch 256 -> 128 (halved): 4 x 8 x 8 -> 4 x 4 x 8 (micro batch x accumulation x data parallel)\n"
             "  learning rate unchanged: learning_rate 2.0e-5 (train.yaml:4)\n"
-            "  total steps about doubled: the same 3 epochs in smaller batches\n"
+            "  total steps about doubled for as many samples: the same 3 epochs in smaller batches\n"
             "  settings\n"
             "    gradient_accumulation_steps: 8 -> 4 (train.yaml:3)\n"
         )

@@ -73,3 +73,11 @@ def test_a_call_whose_arguments_are_to_be_filled_in_gives_none(runs, arguments):
     """To bash `<gpus>` is a redirection, and the script would have no arguments."""
     block = f"```bash\nbash sub/b.sh {arguments}\n```\n"
     assert runs(block, LAUNCH.format(gpus="$1", size="$2"), "README.md") == [("README.md:2", None, None)]
+
+
+def test_a_branch_that_the_arguments_of_a_call_do_not_take_starts_nothing_for_it(runs):
+    script = "case $1 in\n4) {} ;;\n2) {} ;;\nesac\nif [ $1 = 4 ]; then\n{}else\n{}fi\n"
+    lines = [LAUNCH.format(gpus="$1", size=size).strip() for size in range(1, 5)]
+    script = script.format(lines[0], lines[1], lines[2] + "\n", lines[3] + "\n")
+    assert runs("bash sub/b.sh 4\n", script) == [("all.sh:1", 4, 1), ("all.sh:1", 4, 3)]
+    assert [size for *_, size in runs("bash sub/b.sh $N\n", script)] == [1, 2, 3, 4]

@@ -620,7 +620,7 @@ def test_model_data_adapter_and_whether_it_trains_are_consequences(checkout, rev
     assert "other data: `dataset_name` d -> e" in lines
     assert "other adapters: `lora_r` 8 -> 16, `lora_alpha` (unset) -> 4" in lines
     assert any(each.startswith("training is switched: `do_train`") for each in lines)
-    assert any(each.startswith("total steps about doubled") and each.endswith(", if the other data has as many samples") for each in lines)
+    assert any(each.startswith("total steps about doubled for as many samples: ") for each in lines)
     moved = old.replace("org/a", "/mnt/me/a").replace("name d", "name /data/d")
     assert "another model" not in changed_in(checkout, reviewed, run__sh=(old, moved))
 
@@ -657,17 +657,43 @@ def test_the_default_of_a_release_that_refuses_a_line_is_not_compared(checkout, 
     assert "total steps may change" in text
 
 
+def test_an_error_of_a_line_is_new_though_its_program_was_not_found_before(checkout, reviewed):
+    line = "torchrun --nproc_per_node 8 {} --output_dir o --per_device_train_batch_size 4{}\n"
+    program = "from transformers import HfArgumentParser, Trainer, TrainingArguments\n"
+    program += "args, = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()\nTrainer(args=args).train()\n"
+    texts = line.format("/elsewhere/train.py", ""), line.format("train.py", " '")
+    text = changed_in(checkout, reviewed, train__py=(program, program), run__sh=texts)
+    assert "error LCH029 unclosed-quote" in text
+
+
+def test_a_branch_of_a_script_that_chooses_an_argument_is_a_change_of_the_run(checkout, reviewed):
+    script = 'case $TASK in\n1) outcome=a ;;\n{}esac\ntorchrun --nproc_per_node 8 $NAME.py --outcome "$outcome"\n'
+    text = changed_in(checkout, reviewed, run__sh=(script.format(""), script.format("2) outcome=b ;;\n")))
+    assert "not compared: run.sh (" in text
+    assert "no effective change" not in text
+
+
+def test_a_further_option_of_a_script_changes_no_other_one(checkout, reviewed):
+    script = "RATE=1e-5\nwhile [ $# -gt 0 ]; do\n  case $1 in\n  --rate) RATE=$2; shift ;;\n{}  esac\n  shift\ndone\n"
+    script += "torchrun --nproc_per_node 8 train.py --output_dir o --learning_rate $RATE --per_device_train_batch_size 4\n"
+    text = changed_in(checkout, reviewed, run__sh=(script.format(""), script.format("  --size) SIZE=$2; shift ;;\n")))
+    assert "learning rate" not in text
+    text = changed_in(checkout, reviewed, run__sh=(script.format(""), script.format("").replace("1e-5", "2e-5")))
+    assert "learning rate may have changed" in text
+
+
+def test_another_program_of_the_same_line_is_told(checkout, reviewed):
+    program = "from transformers import HfArgumentParser, Trainer, TrainingArguments\n"
+    program += "args, = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()\nTrainer(args=args).train()\n"
+    texts = tuple(f"torchrun --nproc_per_node 8 {name}.py --output_dir o\n" for name in ("one", "two"))
+    text = changed_in(checkout, reviewed, one__py=(program, program), two__py=(program, program), run__sh=texts)
+    assert "  another program: one.py -> two.py\n" in text
+
+
 def test_steps_of_another_data_set_in_the_code_hold_for_as_many_samples(checkout, reviewed):
     program = "from transformers import TrainingArguments\nload_dataset('{}')\nTrainingArguments('o', num_train_epochs={})\n"
     text = changed_in(checkout, reviewed, train__py=(program.format("a", 1), program.format("b", 2)))
-    assert "total steps about doubled: 1 -> 2 epochs, if its data has as many samples\n" in text
-
-
-def test_steps_hold_for_as_many_samples_if_a_config_of_the_code_has_others(checkout, reviewed):
-    program = "import yaml\nfrom transformers import TrainingArguments\ncfg = yaml.safe_load(open('own.yaml'))\n"
-    checkout.write(train__py=program + "data = stream.take(cfg['num_samples'])\nTrainingArguments('o', num_train_epochs=cfg['epochs'])\n")
-    text = changed_in(checkout, reviewed, own__yaml=("epochs: 1\nnum_samples: 500\n", "epochs: 2\nnum_samples: 10000\n"))
-    assert "total steps about doubled: 1 -> 2 epochs, if its data has as many samples\n" in text
+    assert "total steps about doubled for as many samples: 1 -> 2 epochs\n" in text
 
 
 def test_the_defaults_of_a_trainer_that_is_assumed_are_not_told(checkout, reviewed):

@@ -97,7 +97,7 @@ def test_halved_accumulation_of_an_unknown_launch(told):
     assert told(TRAINER, TRAINER.replace("steps: 8", "steps: 4")) == [
         "global batch halved on any number of GPUs: 32 -> 16 samples per GPU and step: 4 x 8 -> 4 x 4 (micro batch x accumulation)",
         "learning rate unchanged: learning_rate 2.0e-5 (train.yaml:4)",
-        "total steps about doubled: the same 3 epochs in smaller batches",
+        "total steps about doubled for as many samples: the same 3 epochs in smaller batches",
         "warm-up stays 100 steps, about halved as a fraction of the run",
     ]
 
@@ -105,7 +105,7 @@ def test_halved_accumulation_of_an_unknown_launch(told):
 def test_steps_of_grpo_follow_the_completions_of_a_prompt(told):
     grpo = f"{TRAINER}num_generations: 16\nmax_completion_length: 256\nbeta: 0.0\n"
     assert not any("total steps" in each for each in told(grpo, grpo.replace("steps: 8", "steps: 4").replace(": 16", ": 8")))
-    assert "total steps about halved: the same 3 epochs" in "".join(told(grpo, grpo.replace(": 16", ": 8")))
+    assert "total steps about halved for as many samples: the same 3 epochs" in "".join(told(grpo, grpo.replace(": 16", ": 8")))
 
 
 def test_the_same_batch_split_otherwise(told):
@@ -151,7 +151,7 @@ def test_a_limit_of_the_steps_that_is_removed(told):
 
 def test_more_epochs(told):
     assert told(TRAINER, TRAINER.replace("epochs: 3", "epochs: 6")) == [
-        "total steps about doubled: 3 -> 6 epochs",
+        "total steps about doubled for as many samples: 3 -> 6 epochs",
         "warm-up stays 100 steps, about halved as a fraction of the run",
     ]
 
@@ -456,7 +456,9 @@ def test_settings_that_no_number_shows(told):
 
 def test_epochs_of_verl_are_told_without_the_number_of_prompts(told):
     line = "python -m verl.trainer.main_ppo data.train_batch_size=512 trainer.n_gpus_per_node=8 trainer.total_epochs={}\n"
-    assert "total steps about 5 times as much: 3 -> 15 epochs" in told({"run.sh": line.format(3)}, {"run.sh": line.format(15)})
+    assert "total steps about 5 times as much for as many samples: 3 -> 15 epochs" in told(
+        {"run.sh": line.format(3)}, {"run.sh": line.format(15)}
+    )
 
 
 def test_a_precision_is_named_however_the_file_sets_it(compare):

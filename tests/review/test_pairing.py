@@ -80,6 +80,14 @@ def test_files_with_similar_content():
     assert renamed({"a.yaml": LINES}, {"b.yaml": LINES.replace("key_3: 3", "key_3: 4")}) == {"b.yaml": "a.yaml"}
 
 
+def test_scripts_with_the_same_options_and_other_lines():
+    lines = "".join(f"  --option_{number} {number} \\\n" for number in range(10))
+    other = lines.replace("  --", "    --").replace("option_9", "other")
+    assert renamed({"a.sh": lines}, {"b.sh": lines.replace("option_9", "other")}) == {"b.sh": "a.sh"}
+    assert renamed({"a.sh": lines}, {"b.sh": other}) == {}
+    assert renamed({"a/a.sh": lines}, {"b/a.sh": other}) == {"b/a.sh": "a/a.sh"}
+
+
 def test_files_with_other_content():
     assert renamed({"a.yaml": LINES}, {"b.yaml": "something: else\n"}) == {}
     assert renamed({"a.yaml": ""}, {"b.yaml": "x: 1\n"}) == {}

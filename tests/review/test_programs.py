@@ -242,6 +242,21 @@ def test_a_value_that_is_computed_on_one_side_is_not_unset():
     assert changed_values("own.py", texts[1], texts[2], ()) == {"x": "`x` (computed) -> 2"}
     assert changed_values("own.py", texts[1], texts[1].replace("f()", "g()"), ()) == {}
     assert changed_values("own.py", texts[2], "x = [\n    2,\n]\ny = 1\n", ()) == {}
+    assert changed_values("own.py", texts[1], f"{texts[1]}def of(x=None):\n    pass\n", ()) == {}  # the computed one stands there as before
+
+
+def test_a_comment_in_a_program_is_no_change(reviewed):
+    assert reviewed({"train.py": program(2)}, {"train.py": f"# of the paper\n\n{program(2)}"}) == ([], [])
+    assert reviewed.left_out == []
+    reviewed({"train.py": program(2, "x = '''\n# a\n'''\n")}, {"train.py": program(2, "x = '''\n# b\n'''\n")})
+    assert reviewed.left_out == ["train.py"]
+
+
+def test_completions_of_a_trainer_that_is_none_of_trl_take_no_further_steps(reviewed):
+    own = "from transformers import Trainer\nfrom trl import GRPOConfig\nclass Own(Trainer):\n    pass\n"
+    texts = [f"{own}args = GRPOConfig('o', num_generations={number})\nOwn(model=None, args=args).train()\n" for number in (8, 2)]
+    [(_, factors)], _ = reviewed({"train.py": texts[0]}, {"train.py": texts[1]})
+    assert factors == {"generations": 0.25}
 
 
 def test_another_spelling_of_a_value_is_no_change():
@@ -337,10 +352,10 @@ def test_a_script_that_moved_is_the_one_that_its_values_stand_in(reviewed):
     parsed = "from transformers import HfArgumentParser, Trainer, TrainingArguments\n(args,) = HfArgumentParser(TrainingArguments)"
     files = {
         "train.py": f"{parsed}.parse_args_into_dataclasses()\nTrainer(model=None, args=args).train()\n",
-        "old.sh": LINES + line.format("x/"),
+        "old.sh": LINES * 3 + line.format("x/"),
     }
     files["zero.json"] = '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 2}}'
-    _, texts = reviewed(files, {"old.sh": None, "new.sh": LINES + line.format("")})
+    _, texts = reviewed(files, {"old.sh": None, "new.sh": LINES * 3 + line.format("")})
     assert "ZeRO stage unknown -> 2" in texts
     assert not [text for text in texts if "weight decay" in text or "schedule" in text]
 

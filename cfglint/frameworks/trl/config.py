@@ -188,8 +188,10 @@ class TrlConfig(TrainerConfig):
 
     @property
     def own_sampler(self) -> bool:
-        """Whether prompts are repeated for several completions."""
-        return self.only(*(name for name, since in REPEATS.items() if since <= self.trl_version))
+        """Whether prompts are repeated for several completions: by the trainers of TRL, not by one that a program derives from others."""
+        program = self.facts.launch.program
+        is_of_trl = program is None or program.trainer not in OTHER_TRAINERS
+        return is_of_trl and self.only(*(name for name, since in REPEATS.items() if since <= self.trl_version))
 
 
 def of_former_class(facts: LaunchFacts, documents: list[Document]) -> str:

@@ -102,6 +102,9 @@ class BuiltArguments:
         self.passed = passed_to_engine(evaluated)
         self.lacks_line = evaluated.takes_words
         self.document = document_of(program, which, reread, context)
+        if call.kind == LAUNCH and evaluated.evaluation.is_ended and not (self.document.has_loop or self.program.not_read):
+            what = f"the training of `{program.path.rpartition('/')[2]}`"
+            self.program.not_read = (Reason("program", what, "the program ends before it trains", program.path),)
 
     @property
     def not_known(self) -> tuple[Reason, ...]:

@@ -7,9 +7,10 @@ import os
 import re
 from functools import cached_property
 
+from cfglint.evaluate import Reason
 from cfglint.launch.kinds import argument_classes
 from cfglint.source.annotations import Callable, Iterator
-from cfglint.source.dataclass_fields import LARGEST, parsed
+from cfglint.source.dataclass_fields import LARGEST, parsed, syntax_problem
 from cfglint.source.python.literals import NotebookOffsets, Offsets
 from cfglint.source.python.notebook import Notebook, read_notebook
 from cfglint.source.record import Record
@@ -250,6 +251,7 @@ class Modules:
         self.count = 0  # of the files that were read
         self.asked: list[str] = []  # the dotted names that were looked up
         self.is_full = False  # whether there were more modules than the limit
+        self.unparsed: dict[str, Reason] = {}  # why files cannot be read
 
     def module_of(self, path: str, package: str = "") -> ProgramModule | None:
         if path not in self._by_path:
@@ -258,7 +260,9 @@ class Modules:
                 self.is_full = True
                 return None
             self.count += text is not None
-            self._by_path[path] = module_in(path, package, text) if text is not None else None
+            self._by_path[path] = module = module_in(path, package, text) if text is not None else None
+            if text is not None and module is None and path.endswith(".py") and (problem := syntax_problem(text)):
+                self.unparsed[path] = Reason("program", f"`{path}`", f"it {problem}", path)
         return self._by_path[path]
 
     def known(self) -> Iterator[ProgramModule]:

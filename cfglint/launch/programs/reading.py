@@ -126,7 +126,7 @@ def read_program(path: str, package: str, folders: list[str], read: Callable[[st
     line_parsers = parsers_of_line(made) if not facts.parser else []
     if line_parsers and all(parser.kind == ARGPARSE and not parser.is_own for parser in line_parsers):
         fill_from_argparse(facts, line_parsers, evaluations.under(any_line))
-    facts.not_read = unread_parsers(facts, made)
+    facts.not_read = (*unread_parsers(facts, made), *modules.unparsed.values())
     owners = {construction.scope for construction in made if construction.kind}
     facts.is_called = bool(facts.parser) and not called(scopes, entry).isdisjoint(owners)
     if facts.arguments and own_training(facts):  # its engine may be made by a method

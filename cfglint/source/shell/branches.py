@@ -114,12 +114,12 @@ def first_that_holds(shell: Execution, clauses_left: list[Clause]) -> Truth:
         ways = [partial(with_values, shell, body, given), partial(first_that_holds, shell, clauses_left[1:])]
         alternatives(shell, ways, None if isinstance(status, Unknown) else int(not status))
     elif status:
-        others = [shell.explore(*other, given=required(shell, test_of_other)) for test_of_other, other in clauses_left[1:]]
+        others = [shell.explore(*other, given=required(shell, tests), assumed=assumed) for tests, other in clauses_left[1:]]
         others += [shell.copied()] if assumed and clauses_left[-1][0] else []
         unless_it_ends(shell, lambda: shell.statements(body), lambda: first_that_holds(shell, clauses_left[1:]), shell.from_outside)
         shell.rest_on(assumed, others)
     else:
-        others = [shell.explore(*body, given=required(shell, condition))]
+        others = [shell.explore(*body, given=required(shell, condition), assumed=assumed)]
         unless_it_ends(
             shell,
             lambda: first_that_holds(shell, clauses_left[1:]),
@@ -237,7 +237,8 @@ def case(shell: Execution, node: SyntaxNode) -> Truth:
         if not is_clear:
             shell.perhaps(shell.statements, body)
         else:
-            others.append(shell.explore(*body, given=of_variable(shell, subject, patterns[0]) if len(patterns) == 1 else NOTHING))
+            values = of_variable(shell, subject, patterns[0]) if len(patterns) == 1 else NOTHING
+            others.append(shell.explore(*body, given=values, assumed=expander.assumed))
     if fitting is None:
         shell.rest_on(expander.assumed, others)
         return True if is_clear else UNCLEAR

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 
 from cfglint.evaluate import Reason, Unknown, distinct
 from cfglint.source import files
-from cfglint.source.annotations import Callable, Iterator, Mapping, Sequence, SyntaxNode, Truth
+from cfglint.source.annotations import Callable, Collection, Iterator, Mapping, Sequence, SyntaxNode, Truth
 from cfglint.source.budget import STEPS_OF_START, Budget, Exhausted
 from cfglint.source.project_files import ROOT, Project, in_folder
 from cfglint.source.shell import filters
@@ -314,10 +314,12 @@ class Execution:
         at = self.script.line(self.node.start_byte) if self.node is not None else 0
         self.state.merge(other, reason.at(self.script.path, at))
 
-    def explore(self, *nodes: SyntaxNode, given: Mapping[str, Text] = NOTHING) -> State | None:
+    def explore(self, *nodes: SyntaxNode, given: Mapping[str, Text] = NOTHING, assumed: Collection[object] = (True,)) -> State | None:
         """Follow statements that a call without arguments does not reach, without an effect on the rest; `given` are variables there.
-        Returns the state at their end, None without one.
+        Returns the state at their end, None without one. A call with arguments that decide this, without what is `assumed`, starts none.
         """
+        if not assumed and len(self.followed) > 1 and self.state.positional is not None:
+            return None
         with self.branch(), suppress(EarlyEnd):
             for name, value in given.items():
                 self.state.assign(name, value)

@@ -175,7 +175,8 @@ def spelled(value: Value | None) -> ConfigValue:
 
 def either(here: Value | None, there: Value | None, reason: Reason) -> Value:
     """A value that is one of two; of an array the first members that both have are known, but not the number of the others."""
-    source = " or ".join(each.source if isinstance(each, Text) else str(spelled(each)) for each in (here, there))
+    sources = (each.source if isinstance(each, Text) else str(spelled(each)) for each in (here, there))
+    source = " or ".join(dict.fromkeys(chain(*(each.split(" or ") for each in sources))))  # of each way once, however many lead there
     if isinstance(here, list) or isinstance(there, list):
         pairs = zip(here, there, strict=False) if isinstance(here, list) and isinstance(there, list) else ()
         return [*(one for one, _ in takewhile(lambda pair: pair[0].string == pair[1].string, pairs)), any_number(reason, source)]

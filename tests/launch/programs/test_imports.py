@@ -13,6 +13,7 @@ NEWEST = ("transformers==5.23.0", "trl==1.16.0")
 TRAINS = "from transformers import Trainer, TrainingArguments\nTrainer(model, TrainingArguments('o')).train()\n"
 REMOVED = "from trl import DataCollatorForCompletionOnlyLM\n"
 REFUSED = ("error", "/DataCollatorForCompletionOnlyLM", "ImportError: cannot import name 'DataCollatorForCompletionOnlyLM' from 'trl'")
+DECORATORS = "ImportError: cannot import name 'PPODecorators' from 'trl.trainer.ppo_trainer'"  # which the module lost before it was removed
 GONE = ("error", "/LengthSampler", "ModuleNotFoundError: No module named 'trl.core'")
 
 
@@ -37,6 +38,7 @@ def found(tmp_path, monkeypatch, capsys):
     [
         (REMOVED, [REFUSED]),
         ("from trl.core import LengthSampler\n", [GONE]),
+        ("from trl.trainer.ppo_trainer import PPODecorators\n", [("error", "/PPODecorators", DECORATORS)]),
         ("import trl.core as core\n", [("error", "/trl.core", GONE[2])]),
         ("def load():\n    from trl.core import LengthSampler\nload()\n", [GONE]),
         ("def load():\n    from trl.core import LengthSampler\n", []),

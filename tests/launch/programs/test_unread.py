@@ -71,6 +71,33 @@ def test_an_argument_that_the_accelerator_does_not_get_is_no_batch_and_is_not_ed
     assert asked({"train.py": program}, line, "fix", "--gpus", "8", "--global-batch", "256")[1] == 2
 
 
+def test_a_class_with_the_name_of_the_one_that_it_extends_has_its_own_fields(asked):
+    own = f"{TRAINER}from dataclasses import dataclass\n@dataclass\nclass TrainingArguments(TrainingArguments):\n    bits: str = 'a'\n"
+    program = f"{own}args, = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()\nTrainer(args=args).train()\n"
+    found, status = asked({"train.py": program}, "python train.py --output_dir o --bits b --per_device_train_batch_size 4\n", "check")
+    assert (found["diagnostics"], status) == ([], 0)
+    assert found["runs"][0]["verdict"] == "accept"
+
+
+LOOP = "for batch in acc.prepare(DataLoader(data, batch_size=4)):\n    acc.backward(model(batch))\n    optimizer.step()\n"
+
+
+@pytest.mark.parametrize(("mode", "reasons"), [(" --mode a", []), ("", ["the program ends before it trains"])])
+def test_a_program_that_raises_before_it_trains_does_not_start(asked, mode, reasons):
+    made = "from accelerate import Accelerator\nfrom torch.utils.data import DataLoader\nacc = Accelerator(mixed_precision='bf16')\n"
+    program = f"{PARSER}p.add_argument('--mode')\nargs = p.parse_args()\n{made}assert args.mode in ('a', 'b')\n{LOOP}"
+    found, _ = asked({"train.py": program}, f"accelerate launch --num_processes 2 train.py{mode}\n")
+    assert [each["why"] for each in found["not_read"]] == reasons
+    assert found["verdict"] == (None if reasons else "accept")
+
+
+def test_a_program_that_imports_what_cannot_be_parsed_is_not_read(asked):
+    line = f"{LINE.strip()} --output_dir o --learning_rate 1e-5 --do_train --bf16\n"
+    found, _ = asked({"train.py": "from parts import train\ntrain()\n", "parts.py": "def train():\n    f(a b)\n"}, line)
+    assert [each["what"] for each in found["not_read"]][:1] == ["`parts.py`"]
+    assert found["verdict"] is None
+
+
 NOT_FOUND = f"{TRAINER}from elsewhere import OwnArguments\nargs, = HfArgumentParser(OwnArguments).parse_args_into_dataclasses()\n{TRAINED}"
 COMPUTED = f"{TRAINER}args, = HfArgumentParser(classes()).parse_args_into_dataclasses()\n{TRAINED}"
 SEVERAL = (

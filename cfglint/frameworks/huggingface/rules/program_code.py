@@ -29,6 +29,7 @@ from cfglint.source.python.edits import source_of
 EARLY_STOPPING = "EarlyStoppingCallback"
 METRIC_ALONE = (4, 49)  # from here on the callback requires a metric only, not `load_best_model_at_end`
 CHECK_LENGTH = ("Trainer", "Seq2SeqTrainer", "SFTTrainer")
+NEVER: Version = (1 << 20,)
 ANY = "**"  # in the place of a parameter: the constructor takes any keyword
 NEW_NAME = 2  # the column of the name under which a decorator passes an argument on
 CONVERTED = {"SFTTrainer": "SFTConfig"}  # trainers that build their own class of arguments of an object of another one
@@ -74,12 +75,16 @@ def is_within(spans: Iterable[Span], release: Version) -> bool:
     return any(holds(since, until, release) for since, until in spans)
 
 
+def end_of(spans: Iterable[Span], release: Version) -> Version:
+    """The last release up to a release that removed a name; `NEVER` if none did."""
+    return max((until for _, until in spans if until and until <= release), default=NEVER)
+
+
 def change_of(spans: Iterable[Span], release: Version, package: str) -> str:
     """When a name that a release does not have was removed, or added; empty where it never was there."""
-    ends = [until for _, until in spans if until and until <= release]
     starts = [since for since, _ in spans if since > release]
-    if ends:
-        return f"it was removed in {package} {dotted(max(ends))}"
+    if end_of(spans, release) != NEVER:
+        return f"it was removed in {package} {dotted(end_of(spans, release))}"
     return f"it was added in {package} {dotted(min(starts))}" if starts else ""
 
 
@@ -185,23 +190,25 @@ def missing_import(config: TrainerConfig) -> Iterator[Finding]:
             continue
         release = config.facts.version(package, RELEASES[package])
         parts = names.module.split(".")
-        lacking = [
+        modules = [
             (pairs[0], module, spans, f"ModuleNotFoundError: No module named {module!r}")
             for module in (".".join(parts[:count]) for count in range(2, len(parts) + 1))
             for framework in of_package(parts[0])
             if (spans := framework.importable(module)) and not is_within(spans, release)
         ][:1]
-        lacking = lacking or [
+        members = [
             (pair, pair[0].raw, spans, f"ImportError: cannot import name {pair[0].raw!r} from {names.module!r}")
             for pair in pairs
             for framework in (of_package(package) if names.names else ())
             if (spans := framework.importable(names.module, pair[0].raw)) and not is_within(spans, release)
         ]
-        for (key, node), what, spans, text in lacking:
-            ends = [until for _, until in spans if until and until <= release]
+        # A name that the module had lost before it was removed itself is the first that fails.
+        is_first = modules and all(end_of(modules[0][2], release) <= end_of(spans, release) for *_, spans, _ in members)
+        for (key, node), what, spans, text in modules if is_first else members or modules:
+            end = end_of(spans, release)
             advice = f"use a release of {package} that has `{what}`"
-            if ends:
-                advice = f"remove `{what}`, or use {package} before {dotted(max(ends))}"
+            if end != NEVER:
+                advice = f"remove `{what}`, or use {package} before {dotted(end)}"
             setting = Setting((key.raw,), key.raw, WRITTEN, names.document, node, key)
             message, doubts = f"`{what}` cannot be imported: {change_of(spans, release, package)}", unknowns(names, config)
             yield Finding(setting, message, exception=text, depends_on=doubts, on_key=True, help=advice)
