@@ -224,8 +224,8 @@ def has_own_arguments(launch: Launch, command: CommandDocument) -> bool:
 
 
 def is_unread(file: NamedFile) -> bool:
-    """Whether the file is the config of a line, which is unknown or which the project does not contain."""
-    return file.path is None and file.role == "positional"
+    """Whether the file is the config of a line, not a value for one of its keys, which is unknown or which the project does not contain."""
+    return file.path is None and file.role == "positional" and "=" not in file.word.string
 
 
 def is_strict(launch: Launch) -> bool:
