@@ -228,7 +228,8 @@ class Config:
         project, package = self.facts.launch.project, self.framework.source_folder or self.package
         path = project.patch_of(package) if project is not None and package else ""
         program = self.facts.launch.code or self.facts.launch.program
-        copies = [program.modules.named(each) for each in (package, *self.base_packages) if each] if program is not None else []
+        modules = program.modules if program is not None and self.framework.argument_classes() else None
+        copies = [modules.named(each) for each in (package, *self.base_packages)] if modules is not None else []
         places = [path, *(copy.path for copy in copies if copy is not None)]
         return tuple(Reason("file", f"`{place}`", f"it changes the code of {self.package}") for place in places if place)
 

@@ -44,8 +44,8 @@ def fixed(folder, script, *more, name="run.sh"):
         ("deepspeed --include localhost:2,3", "deepspeed --include localhost:0,1,2,3,4,5,6,7"),
         ("deepspeed --include=a:0,1@b:0,1", "deepspeed --include=a:0,1,2,3,4,5,6,7"),
         (
-            "accelerate launch --multi_gpu --num_processes 4 --num_machines 2",
-            "accelerate launch --multi_gpu --num_processes 8 --num_machines 4",
+            "accelerate launch --multi_gpu --machine_rank 0 --num_processes 4 --num_machines 2",
+            "accelerate launch --multi_gpu --machine_rank 0 --num_processes 8 --num_machines 4",
         ),
         ("CUDA_VISIBLE_DEVICES=0,1,2 accelerate launch --multi_gpu", "CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 accelerate launch --multi_gpu"),
         (
