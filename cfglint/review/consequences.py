@@ -264,12 +264,15 @@ def launch(old: Side, new: Side) -> Iterator[Consequence]:
 
 def other_lines(old: Side, new: Side) -> Iterator[Consequence]:
     """Every other line of the summary with a different value."""
+    gpus = [line_of(side, "GPUs") for side in (old, new)]
     for label in dict.fromkeys((*new.lines, *old.lines)):
         before, after = line_of(old, label), line_of(new, label)
         known = None not in (before, after)
         # The files may not determine a line without a value (`"auto"`, no section).
         is_open = label in LEFT_OPEN or (label == "precision" and label in old.lines and label in new.lines)
         if label in OWN_SENTENCE or equal(before, after) or not (known or is_open) or is_not_computed(label, old, new):
+            continue
+        if label == "processes per machine" and [before, after] == gpus:  # of one machine, whose GPUs are told
             continue
         texts = (
             "unknown" if value is None and side.run.not_read else spelled(value, label) for side, value in ((old, before), (new, after))
