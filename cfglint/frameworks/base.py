@@ -223,17 +223,6 @@ class Config:
         return (*self.outside(*own, *base), *self.fork)
 
     @property
-    def patched(self) -> tuple[Reason, ...]:
-        """What of the project changes the code of the package, and may add arguments: a patch, or a copy that the program imports."""
-        project, package = self.facts.launch.project, self.framework.source_folder or self.package
-        path = project.patch_of(package) if project is not None and package else ""
-        program = self.facts.launch.code or self.facts.launch.program
-        modules = program.modules if program is not None and self.framework.argument_classes() else None
-        copies = [modules.named(each) for each in (package, *self.base_packages)] if modules is not None else []
-        places = [path, *(copy.path for copy in copies if copy is not None)]
-        return tuple(Reason("file", f"`{place}`", f"it changes the code of {self.package}") for place in places if place)
-
-    @property
     def base_packages(self) -> tuple[str, ...]:
         """The package of the kind that this one extends, if it extends one."""
         return (imported(f"{self.framework.base}.FRAMEWORK").package,) if self.framework.base else ()

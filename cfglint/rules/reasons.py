@@ -29,7 +29,7 @@ def unknowns(rule: Rule, finding: Finding, setting: Setting, config: Config) -> 
     if rule.fails_at != "load" or rule.about in OF_RELEASE:  # what no parser can read fails in every release
         yield from config.unmodelled(rule)
     if rule.about in (KEY, ARGUMENT):
-        yield from config.patched
+        yield from changed_code(config)
     for each in named:
         if isinstance(each.value, Perhaps):  # of a key that is wrong whatever its value is
             yield from each.value.reasons
@@ -55,3 +55,14 @@ def unknowns(rule: Rule, finding: Finding, setting: Setting, config: Config) -> 
         yield from (reason for reason in launch.not_read if reason.opens)
     if rule.about not in CERTAIN_SUBJECTS and not of_engine:
         yield from launch.not_known
+
+
+def changed_code(config: Config) -> Iterator[Reason]:
+    """What of the project changes the code of a package, and may add arguments: a patch, or a copy that the program imports."""
+    launch, package = config.facts.launch, config.framework.source_folder or config.package
+    places = [launch.project.patch_of(package)] if launch.project is not None and package else []
+    program = launch.code or launch.program
+    if program is not None and config.framework.argument_classes():
+        copies = (program.modules.named(each) for each in (package, *config.base_packages))
+        places += [copy.path for copy in copies if copy is not None]
+    yield from (Reason("file", f"`{place}`", f"it changes the code of {config.package}") for place in places if place)

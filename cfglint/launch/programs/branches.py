@@ -9,6 +9,7 @@ import ast
 from functools import lru_cache
 
 from cfglint.evaluate import Reason
+from cfglint.launch.programs.changes import Writes
 from cfglint.launch.programs.expressions import Expressions
 from cfglint.launch.programs.modules import Modules
 from cfglint.launch.programs.objects import ABSENT, COUNT, ITEMS, OPEN, Frame, SharedChanged, Slots, Value, condition, one_of, same, unknown
@@ -16,7 +17,6 @@ from cfglint.launch.programs.scopes import FUNCTIONS, dotted
 from cfglint.source.annotations import Any, Callable
 from cfglint.source.budget import Budget, Exhausted
 
-Writes = dict[tuple[int, Any], tuple[Slots, Any, Any]]
 LEFT, LOOP_LEFT = -1, -2  # in the place of a branch: another one has ended the function or the program, or the turn of a loop
 SPOILT = Reason("branch", "a condition or a loop")
 CHANGES_PER_STEP = 50  # of the journal that are read again
@@ -102,20 +102,6 @@ class Branches(Expressions):
                     earlier[id(slots), key] = state.get((id(slots), key), (slots, key, slots.get(key, ABSENT)))
             way_out.mark, way_out.writes = mark, {**earlier, **way_out.writes}  # told from the mark to which changes are undone
         return leaves, self.undo(mark, start)
-
-    def undo(self, mark: int, start: int) -> Writes:
-        """Undo the changes since a mark; their results by place. Objects that were made since then keep theirs."""
-        found: Writes = {}
-        changes = [each for each in self.journal[mark:] if each[0].born < start]
-        for slots, key, _ in changes:
-            found[id(slots), key] = (slots, key, slots.get(key, ABSENT))
-        for slots, key, before in reversed(changes):
-            if before is ABSENT:
-                slots.pop(key, None)
-            else:
-                slots[key] = before
-        del self.journal[mark:]
-        return found
 
     def branch(self, node: ast.AST, ways: list[Callable[[], None]], frame: Frame) -> None:
         """Evaluate the branches of an unknown condition, each by itself, and join what they leave."""

@@ -11,12 +11,11 @@ from cfglint.evaluate import Choice, Reason, Unknown
 from cfglint.evaluate.operations import any_or_all, negated
 from cfglint.launch.kinds import base_fields, base_number, fields_of_class, kind_of_class
 from cfglint.launch.programs import data_sets
+from cfglint.launch.programs.changes import Changes
 from cfglint.launch.programs.context import Context
 from cfglint.launch.programs.modules import FRAMEWORKS, External, Modules
 from cfglint.launch.programs.objects import (
-    ABSENT,
     ITEMS,
-    LONGEST,
     MOST_TURNS,
     NONE,
     OPEN,
@@ -40,8 +39,6 @@ from cfglint.launch.programs.objects import (
     Opaque,
     OpenFile,
     Sequence,
-    SharedChanged,
-    Slots,
     Value,
     attempted,
     calculated,
@@ -63,7 +60,6 @@ from cfglint.source.annotations import Any, Callable, Iterable, Iterator, Truth
 from cfglint.source.budget import Budget
 from cfglint.source.dataclass_fields import annotated
 
-NOT_UNDERSTOOD = Reason("program", "what code that is not understood may change")
 ANNOTATED = ("__annotations__", FIELDS := "__dataclass_fields__")  # of the class itself, and with its bases
 PARAMETERS = (".signature.parameters", ".__dataclass_fields__")  # the names under which a program asks what a class accepts
 MANY_DIGITS = re.compile(r"\d{4}")
@@ -81,7 +77,7 @@ MICRO = "per_device_train_batch_size"
 ALWAYS_TRUE = (Function, Class, ModuleObject, External, FilePath, OpenFile, Built)
 
 
-class Expressions:
+class Expressions(Changes):
     """The evaluation of expressions; `Interpreter` adds statements and calls, which are these methods."""
 
     run_function: Callable[[Function, Given, Named], Value]
@@ -93,60 +89,10 @@ class Expressions:
     alternatives: Callable[[ast.AST, list[Callable[[], Value]]], list[Value]]  # of expressions of which only one is evaluated
 
     def __init__(self, modules: Modules, budget: Budget) -> None:
+        super().__init__()
         self.modules, self.budget = modules, budget
-        self.journal: list[tuple[Slots, Any, Any]] = []
         self.environment = Mapping()  # the variables that the program sets
         self.stores: set[ast.AST] = set()  # the assignments to attributes, and the calls of `setattr`, that were evaluated
-
-    # -- changes
-
-    def extend(self, data: Sequence, items: Iterable[Value], is_open: bool = False) -> None:
-        values = (*data.items, *items)
-        self.write(data.slots, ITEMS, values[:LONGEST])
-        if is_open or len(values) > LONGEST:
-            self.write(data.slots, OPEN, True)
-
-    def add_all(self, value: Value, added: Value) -> None:
-        """Add the items of one list to another; of rows of files only the number is known."""
-        before, rows = data_sets.recipe_of(value), data_sets.recipe_of(added)
-        if before is not None and rows is not None and not data_sets.is_closed_list(added):
-            self.write(value.data.slots, ITEMS, ())
-            self.write(value.data.slots, OPEN, rows if before == data_sets.EMPTY else data_sets.joined(before, rows))
-        else:
-            self.extend(value.data, added.data.items, added.data.is_open)
-
-    def write(self, slots: Slots, key: object, content: object) -> None:
-        if slots.of is not None:
-            raise SharedChanged(slots.of)
-        self.journal.append((slots, key, slots.get(key, ABSENT)))
-        slots[key] = content
-
-    def remove(self, slots: Slots, key: object) -> None:
-        if slots.of is not None:
-            raise SharedChanged(slots.of)
-        self.journal.append((slots, key, slots.pop(key, ABSENT)))
-
-    def opened(self, value: Value) -> None:
-        """Note that code which is not understood may change an object."""
-        self.opened_objects(value)
-        if isinstance(value.data, Container) and not isinstance(value.data, (Class, Built)):
-            slots = value.data.slots
-            self.write(slots, OPEN, True)
-            for key, each in list(slots.items()):
-                if isinstance(each, Value) and isinstance(each.data, (Mapping, Sequence, Instance)) and not each.data.is_open:
-                    self.opened(each)
-                elif isinstance(each, Value) and not isinstance(each.data, (Choice, Function)):
-                    self.write(slots, key, unknown(NOT_UNDERSTOOD))
-            if isinstance(value.data, Sequence):
-                self.write(slots, ITEMS, ())
-
-    def opened_objects(self, value: Value) -> None:
-        """Note that code may change the objects that an unknown value may be, or the object of a method that it may be."""
-        for each in value.objects:
-            data = each.data
-            owner = data.owner if isinstance(data, Method) else data.bound if isinstance(data, Function) else each
-            if owner is not None:
-                self.opened(owner)
 
     # -- expressions
 

@@ -27,7 +27,6 @@ from cfglint.launch.programs.branches import (
     Return,
     Signal,
     WayOut,
-    Writes,
     ends,
     is_generator,
     is_import_error,
@@ -35,6 +34,7 @@ from cfglint.launch.programs.branches import (
     side_of,
     stores_below,
 )
+from cfglint.launch.programs.changes import Writes
 from cfglint.launch.programs.context import Context
 from cfglint.launch.programs.expressions import SETTER
 from cfglint.launch.programs.modules import FRAMEWORKS, UNSLOTH, External, Modules, ProgramModule, external, imported
@@ -616,14 +616,11 @@ class Interpreter(Branches):
         named: Named = {}
         for word in call.keywords:
             value = self.evaluate(word.value, frame)
-            if word.arg is not None:
-                named[word.arg] = value
-                continue
-            inner = value.data
+            inner = value.data if word.arg is None else None
             if isinstance(inner, Mapping):
                 named.update({key: self.interpolated(each, inner) for key, each in inner.items.items()})
             if not isinstance(inner, Mapping) or inner.is_open:
-                named[None] = value
+                named[word.arg] = value
         return values, named
 
     def _do_classdef(self, node: ast.ClassDef, frame: Frame) -> None:
@@ -686,14 +683,13 @@ class Interpreter(Branches):
         for place, parameter in enumerate((*positional, *arguments.kwonlyargs)):
             name = parameter.arg
             if place < len(positional) and place < cut:
-                value = given[place]
+                frame.slots[name] = given[place]
             elif name in named:
-                value = named[name]
+                frame.slots[name] = named[name]
             elif cut < len(given) or None in named or name not in function.defaults:
-                value = unknown(Reason("argument", f"`{name}` of `{getattr(function.node, 'name', 'lambda')}()`"))
+                frame.slots[name] = unknown(Reason("argument", f"`{name}` of `{getattr(function.node, 'name', 'lambda')}()`"))
             else:
-                value = function.defaults[name]
-            frame.slots[name] = value
+                frame.slots[name] = function.defaults[name]
         if arguments.vararg is not None:
             frame.slots[arguments.vararg.arg] = Value(Sequence(given[len(positional) : cut], "tuple", cut < len(given)))
         if arguments.kwarg is not None:
