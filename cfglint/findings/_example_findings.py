@@ -585,7 +585,7 @@ REMEDIES: dict[str, tuple[str, ...]] = {
     'LLF106': ('set `ray_storage_filesystem` to s3, gs or gcs',),
     'LLF107': ('set `val_size: 0.1`, or set `val_size: 1` for one sample',),
     'LLF108': ('set `mix_strategy: concat`, or set `mix_strategy: interleave_over`',),
-    'LLF111': ('describe `my_data` in ../examples0/532/data/dataset_info.json, or correct the name', 'describe `held_out` in ../examples0/533/data/dataset_info.json, or correct the name'),
+    'LLF111': ('describe `my_data` in data/dataset_info.json, or correct the name', 'describe `held_out` in data/dataset_info.json, or correct the name'),
     'NEO002': ('rename one of the two files',),
     'NEO010': ('set `optimizer.params: {}`', 'set `optimizer.type: Adam`', 'remove `scheduler`'),
     'NEO011': ('set `fp16.enabled: true`, or set `fp16.enabled: false`',),

@@ -224,15 +224,16 @@ def takes_remedies(rule):
 def test_what_the_pages_take_from_the_examples_is_current(above, checked, updating):
     """The exceptions of errors, but for those of which `raises` says it all, and the remedies."""
     exceptions, remedies = [], []
+    folder = re.compile(rf"(?:{above}|(?:\.\./)+{Path(above).name})/\d+/")
     for rule in [each for each in RULES if takes_exceptions(each) or takes_remedies(each)]:
         runs = [checked(rule, number) for number in range(len(rule.bad_examples))]
         found = [each for run in runs for each in run.diagnostics if each.code == rule.code]
-        raised = list(dict.fromkeys(re.sub(rf"{above}/\d+/", "", each.exception) for each in found if each.exception))
+        raised = list(dict.fromkeys(folder.sub("", each.exception) for each in found if each.exception))
         if takes_exceptions(rule) and raised and {*raised} != {rule.raises}:
             exceptions.append((rule.code, raised))
         if takes_remedies(rule):
             texts = [each.help or (f"in the example, {each.fix.title}" if each.fix else "") for each in found]
-            remedies.append((rule.code, list(dict.fromkeys(re.sub(rf"{above}/\d+/", "", text) for text in texts if text))))
+            remedies.append((rule.code, list(dict.fromkeys(folder.sub("", text) for text in texts if text))))
     path, now = Path(_example_findings.__file__), recorded(exceptions, remedies)
     if updating:
         path.write_text(now, encoding="utf-8")
