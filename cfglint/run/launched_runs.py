@@ -266,7 +266,7 @@ class LaunchedRuns:
         """The runs whose arguments a program builds in code, else that of the engine that it makes; the launch is unknown. Raises
         FileProblem.
         """
-        from cfglint.launch.programs.built_arguments import BuiltArguments, parsed_arguments, under_line
+        from cfglint.launch.programs.built_arguments import BuiltArguments, of_training, parsed_arguments
         from cfglint.launch.programs.runs_of_program import evaluation_of, groups
 
         self.source.read(path)
@@ -277,7 +277,7 @@ class LaunchedRuns:
             return []
         self.scripts.note_further(program)
         context, reread = self.scripts.context_without_line(path), partial(read_found, file)
-        program = under_line(program, context) if program.parser else program
+        program = of_training(program, context) if program.parser else program
         parsed = parsed_arguments(program, reread, context)
         calls = [parsed] if parsed is not None else []
         for group in groups(program.built, evaluation_of(program, context)) if program.built and parsed is None else ():

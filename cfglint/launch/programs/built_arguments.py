@@ -179,15 +179,22 @@ def loop_of(program: ProgramFacts, context: Context) -> OwnLoop | None:
     return own_loop(next(iter(evaluated.accelerators.values()), None), evaluated, program)
 
 
-def under_line(program: ProgramFacts, context: Context) -> ProgramFacts:
-    """The facts with what only the words of a line decide: without what is built beside the arguments of a parser, if a trainer gets
-    these alone, and with the engines, if the program builds nothing else.
-    """
+def of_training(program: ProgramFacts, context: Context) -> ProgramFacts:
+    """The facts without what is built beside the arguments of a parser, if a trainer gets these alone."""
     evaluated = evaluation_of(program, context)
     counting = counting_arguments(evaluated) if program.built and evaluated.complete else []
-    if any(each in counting for each in evaluated.evaluation.filled):
-        calls = {call for call, made in evaluated.made.items() if any(each in counting for each in made.results)}
-        return changed(program, built=tuple(each for each in program.built if each.call in calls))
+    if not any(each in counting for each in evaluated.evaluation.filled):
+        return program
+    calls = {call for call, made in evaluated.made.items() if any(each in counting for each in made.results)}
+    return changed(program, built=tuple(each for each in program.built if each.call in calls))
+
+
+def under_line(program: ProgramFacts, context: Context) -> ProgramFacts:
+    """The facts with what only the words of a line decide: those of its training, and the engines, if the program builds nothing else."""
+    trained_alone = of_training(program, context)
+    if trained_alone is not program:
+        return trained_alone
+    evaluated = evaluation_of(program, context)
     others = tuple(built_call for built_call in program.built if built_call.kind == LAUNCH)
     if not program.engines or any(built_call.kind not in (LAUNCH, ENGINE) for built_call in program.built):
         return program
