@@ -34,7 +34,6 @@ REMOVED = "was removed from"
 OLDER = "the installed release is older"
 PASSED_ON = "renamed"  # the kind of a row whose keyword a decorator passes on under another name
 BASE = "TrainingArguments"  # also of the configuration classes of TRL's trainers
-GENERATED = ("predict_with_generate", "generation_max_length", "generation_num_beams", "generation_config", "sortish_sampler")
 CLASS_OF = {"huggingface": BASE, "trl": "TRL's configuration class"}
 
 
@@ -90,9 +89,11 @@ def of_keyword(text: str) -> tuple[list[str], str]:
         found = f"LoraConfig has `{name}` from peft {since} on: install it" if since else f"no LoraConfig up to peft {NEWEST} has `{name}`"
         return [], f"{found}, or remove the key from the program, or from the `adapter_config.json` that is loaded"
     if not answers and owner.endswith(BASE):
+        from cfglint.launch.programs.classes import SEQ2SEQ
+
         sections = {section.replace("_", "") for history in framework("trl").histories() for section in history.sections_with(name)}
         classes = [each.replace("Trainer", "Config") for each in constructors("trl") if each.removesuffix("Trainer").lower() in sections]
-        if having := ["Seq2SeqTrainingArguments"] if name in GENERATED else classes:
+        if having := ["Seq2SeqTrainingArguments"] if name in SEQ2SEQ else classes:
             return [OF_NO_RELEASE], f"pass a configuration class that has `{name}` in the place of {owner}: {' or '.join(having[:MOST])}"
         return [OF_NO_RELEASE], f"remove `{name}`: no release of transformers from {framework('huggingface').oldest} on has it"
     gone = [answer for answer in answers if REMOVED in answer[1]]

@@ -11,8 +11,8 @@ from cfglint.findings.releases import Releases
 from cfglint.launch._accelerate_options import OPTIONS
 from cfglint.launch.argparse_types import FALSE, TRUE, converted, invalid_choice, invalid_value, spellings
 
-# The variable by which the launcher hands the accumulation on; it takes precedence over the keyword (accelerate 1.15.0 accelerator.py:546).
 PACKAGE = "accelerate"
+# The variable by which the launcher hands the accumulation on; it takes precedence over the keyword (accelerate 1.15.0 accelerator.py:546).
 ACCUMULATION_VARIABLE = "ACCELERATE_GRADIENT_ACCUMULATION_STEPS"
 FLAGS = frozenset(name for name, rows in OPTIONS.items() if rows[-1][0] == "flag")
 DASHES = (0, 28, 0)  # from here on each option may be written with dashes in place of all underscores

@@ -23,7 +23,7 @@ class Checkout(Record):
 
 def checkout_of(path: str) -> Checkout | None:
     """The checkout that contains a file, inside its work tree; None if there is none."""
-    for level in repository(os.path.abspath(path)):
+    for level in repository(path):
         for above in (os.path.join(level, "src"), level):
             packages = sorted(os.listdir(above)) if os.path.isdir(above) else []
             for classes, mark in ((os.path.join(above, package, name), mark) for package in packages for name, mark in ARGUMENTS):

@@ -6,7 +6,6 @@ Source: torch 2.13.0 torch/distributed/run.py (get_args_parser, parse_min_max_nn
 from __future__ import annotations
 
 import re
-import sys
 
 from cfglint.batch.nodes import Size
 from cfglint.evaluate import Reason
@@ -77,8 +76,9 @@ def refused_value(name: str, text: str) -> str:
             return "ValueError: The rendezvous configuration string must be in format <key1>=<value1>,...,<keyN>=<valueN>."
         if not value:
             return f"ValueError: The rendezvous configuration option '{key}' must have a value specified."
-    count, least = converted("float", text), {"max_restarts": 0, "monitor_interval": sys.float_info.min}.get(name)
-    return "AssertionError" if least is not None and isinstance(count, float) and count < least else ""
+    count = converted("float", text) if name in ("max_restarts", "monitor_interval") else None
+    is_low = isinstance(count, float) and (count < 0 or (count == 0 and name == "monitor_interval"))
+    return "AssertionError" if is_low else ""
 
 
 class Torchrun(Launcher):

@@ -413,8 +413,8 @@ class ProgramEvaluation(TrainingLoops):
             if last.endswith("Trainer"):
                 call = self.record(self.trainers, last, given, named, node, "" if made_of is not None and None in made_of.line else name)
                 if call is not None:
-                    of_place = next((each for each in given if isinstance(each.data, Built)), next(iter(given[1:]), NONE))
-                    arguments = named.get("args", of_place)  # the second place, of trainers with reward functions the third
+                    positional = next((each for each in given if isinstance(each.data, Built)), next(iter(given[1:]), NONE))
+                    arguments = named.get("args", positional)  # the second place, of trainers with reward functions the third
                     received = [each.data for each in (arguments, *arguments.objects) if isinstance(each.data, Built)]
                     for each in received:
                         each.is_given = True

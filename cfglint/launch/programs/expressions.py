@@ -670,7 +670,8 @@ class Expressions(Changes):
 def is_constant(value: Value) -> bool:
     """Whether a name of another package may be one of a constant, whose value is not known, rather than of a function, class or module."""
     module, _, name = value.data.name.rpartition(".") if isinstance(value.data, External) else ("", "", "")
-    return bool(module) and (name.isupper() or (name[:1].islower() and module.partition(".")[0] not in (*FRAMEWORKS, "builtins")))
+    package = module.partition(".")[0]
+    return bool(module) and (name.isupper() or (name[:1].islower() and package != "builtins" and package not in FRAMEWORKS))
 
 
 def are_parameters(value: Value) -> bool:

@@ -144,7 +144,7 @@ def method(run: Interpreter, owner: Value, name: str, given: Given, named: Named
         result, rest = parsed(
             run, parser, words, is_open, before.data if isinstance(before.data, Instance) else Instance(slots={OPEN: True})
         )
-        listed = (given[0] if given else named.get("args", NONE)).data
+        listed = given_words(given, named).data
         if isinstance(listed, Sequence) and all(word.node is not None for word in listed.items):  # in the program: none is of the line
             for value in result.data.slots.values():
                 if isinstance(value, Value):
@@ -653,9 +653,13 @@ def framework_object(name: str, words: Words, is_open: bool, file: dict[str, Val
     return Built(name, found, made_of)
 
 
+def given_words(given: Given, named: Named) -> Value:
+    return given[0] if given else named.get("args", NONE)
+
+
 def words_of(run: Interpreter, given: Given, named: Named) -> tuple[Words, bool]:
     """(the words that a call parses, whether there may be others): a given list, else those of the launch line."""
-    value = given[0] if given else named.get("args", NONE)
+    value = given_words(given, named)
     words = tuple(item.data if item.known else None for item in value.data.items) if isinstance(value.data, Sequence) else ()
     if value.data is None or (words and words == (*run.context.words,)):  # `sys.argv[1:]`
         return run.context.words, run.context.is_open
