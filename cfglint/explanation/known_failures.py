@@ -55,11 +55,14 @@ def known_exceptions() -> list[KnownException]:
     ]
 
 
+compiled = cache(re.compile)  # `re` itself keeps 512 patterns, and a log that nothing explains is searched for more
+
+
 @lru_cache(maxsize=64)
 def known_exception(text: str, file: str = "") -> KnownException | None:
     """What is known of an exception, as Python prints it, raised in a file; kept, because each step of an explanation asks."""
-    possible = (known for known in known_exceptions() if not known.code or re.search(known.code, file))
-    found = ((known, re.search(known.pattern, text)) for known in possible)
+    possible = (known for known in known_exceptions() if not known.code or compiled(known.code).search(file))
+    found = ((known, compiled(known.pattern).search(text)) for known in possible)
     return next((known.of(match) for known, match in found if match is not None), None)
 
 
