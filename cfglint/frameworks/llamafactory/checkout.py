@@ -23,16 +23,20 @@ class Checkout(Record):
 
 def checkout_of(path: str) -> Checkout | None:
     """The checkout that contains a file, inside its work tree; None if there is none."""
-    for level in repository(path):
-        for above in (os.path.join(level, "src"), level):
-            packages = sorted(os.listdir(above)) if os.path.isdir(above) else []
-            for classes, mark in ((os.path.join(above, package, name), mark) for package in packages for name, mark in ARGUMENTS):
-                if os.path.exists(os.path.join(classes, mark)) and not leads_out(classes, level):
-                    return names_in(classes)
-    return None
+    return next((checkout for level in repository(path) if (checkout := checkout_in(level)) is not None), None)
 
 
 @functools.cache
+def checkout_in(level: str) -> Checkout | None:
+    """The checkout whose root is a folder; None if it is none. Kept, as all files below the folder ask."""
+    for above in (os.path.join(level, "src"), level):
+        packages = sorted(os.listdir(above)) if os.path.isdir(above) else []
+        for classes, mark in ((os.path.join(above, package, name), mark) for package in packages for name, mark in ARGUMENTS):
+            if os.path.exists(os.path.join(classes, mark)) and not leads_out(classes, level):
+                return names_in(classes)
+    return None
+
+
 def names_in(classes: str) -> Checkout:
     """The annotated names of its classes, the fields of dataclasses, and the names under which it registers templates."""
     modules = [tree_of(os.path.join(classes, name)) for name in sorted(os.listdir(classes)) if name.endswith(".py")]
