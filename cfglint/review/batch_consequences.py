@@ -36,9 +36,11 @@ def batch(old: Side, new: Side, changed_keys: set[str]) -> Iterator[Consequence]
 
 
 def memory(old: Side, new: Side) -> Iterator[Consequence]:
-    """The memory per GPU, if the model is known."""
+    """The memory per GPU, if the model is known, and in which way its weights are trained is not assumed of one side only."""
     before, after = old.run.memory, new.run.memory
     if before is None or after is None or not (before.inputs.known and after.inputs.known):
+        return
+    if before.inputs.all_trained_assumed != after.inputs.all_trained_assumed:
         return
     sizes = before.estimate.total, after.estimate.total
     if before.verdict != after.verdict or not isclose(*sizes, rel_tol=NOTEWORTHY):

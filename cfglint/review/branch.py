@@ -218,9 +218,9 @@ class Branch:
         old, new = (text_of(*side) for side in ((self.old, self.old_name(path)), (self.new, path)))
         launches = self.launches[OLD].get(self.old_name(path), set()), self.launches[NEW].get(path, set())
         others = [*other_lines(old, new, launches)] if path.endswith(ENDINGS) else []
-        if others and path not in self.unread:
+        if others:
             comparison.code_changed = True
-            self.unread[path] = f"only its launches are compared; {', '.join(first_values(others))}"
+            self.unread[path] = f"{self.unread.get(path, 'only its launches are compared')}; {', '.join(first_values(others))}"
         if comparison.in_effect or path in self.unread:
             return
         reason = next((each for each in run.launch.not_read if each.kind == "file" and each.opens), None)

@@ -48,7 +48,7 @@ OWN_SENTENCE = frozenset((
     "decay steps", "schedule's total", "schedule's warm-up",
 ))  # fmt: skip
 
-NOT_KNOWN = "whether it starts is not known"
+NOT_KNOWN, NO_ERROR = "whether it starts is not known", "no errors in what is known"
 NUMERIC = ("warmup", "learning_rate", "lowest_rate", "gradient_clipping", "beta")  # consequences whose values are numbers
 
 
@@ -130,8 +130,8 @@ def one_sided_run(side: Side, text: str, starts: str, fails: str) -> list[Conseq
             shown = f"{label} {as_written(side.lines[label])}"
             consequences.append(Consequence(name_of(label), shown, None, plain(label, side.line(label))))
     verdict = side.outcome.verdict
-    if side.run.is_lone and verdict == "accept":
-        starts = "no errors in the file alone"
+    if not side.starts:
+        starts = "no errors in the file alone" if side.run.is_lone else NO_ERROR
     state = [(starts if verdict == "accept" else fails) + on_gpus(side)]
     if verdict is None:
         state = [] if consequences else [NOT_KNOWN]
@@ -167,16 +167,18 @@ def start(old: Side, new: Side) -> Iterator[Consequence]:
             yield Consequence("fails_at", text, before.fails_at, after.fails_at)
         return
     if now is None:
-        earlier = "it started before" if was == "accept" else f"it did not start before: failed {moment(before)}"
+        accepted = "it started before" if old.starts else "no error was known before"
+        earlier = accepted if was == "accept" else f"it did not start before: failed {moment(before)}"
         text = f"whether it starts is not known; {earlier}"
     elif was is None:
         if now == "accept" and (new.run.is_lone or any(reason.kind == "budget" for reason in old.run.not_read)):
             return  # what starts it is not known, or it was too long to follow, and nothing tells that it did not start
-        how = f"starts{on}" if now == "accept" else f"does not start{on}: fails {moment(after)}"
-        text = f"{how}; before, that was not known"
+        accepted = f"starts{on}; before, that was not known" if new.starts else f"{NO_ERROR}; before, it was not known whether it starts"
+        text = accepted if now == "accept" else f"does not start{on}: fails {moment(after)}; before, that was not known"
     else:
-        starts = "has no errors any more" if new.run.is_lone else "starts now"  # nothing tells what starts a file on its own
-        how, failed, side = (starts, "failed", before) if now == "accept" else ("no longer starts", "fails", after)
+        starts = "starts now" if new.starts else "has no errors any more"  # nothing tells what starts a file on its own
+        fails = "no longer starts" if old.starts or old.run.is_lone else "does not start"
+        how, failed, side = (starts, "failed", before) if now == "accept" else (fails, "fails", after)
         text = f"{how}{on}{f': {failed} {MOMENTS[side.fails_at]}' if side.fails_at else ''}"
     yield Consequence("verdict", text, was, now, known=now is not None)
 

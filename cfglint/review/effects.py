@@ -29,7 +29,8 @@ EFFECTS = {
 SIZES = frozenset(
     """
     batch_size micro_batch_size train_batch_size per_device_train_batch_size gradient_accumulation_steps epochs micro_batch_size_per_gpu
-    lr_warmup_steps total_epochs total_training_steps
+    lr_warmup_steps total_epochs total_training_steps total_steps train_steps max_train_steps num_train_steps grad_accum weight_decay
+    nproc_per_node n_gpus_per_node gpus_per_node num_gpus nnodes
     """.split()
 )
 # What a reviewer has to know, whatever the framework computes from it.
@@ -63,7 +64,9 @@ MEANINGS = {
 STARTS = ("run", "unreadable", "file", "verdict", "fails_at")
 TRAINS = tuple("training model data adapter global_batch samples learning_rate total_steps schedule warmup precision zero_stage".split())
 LAYOUT = ("micro_batch", "gpus", "implied_gpus", "memory")
-TOKEN_LENGTHS = frozenset("max_length max_seq_length max_seq_len cutoff_len sequence_len model_max_length seq_length block_size".split())
+TOKEN_LENGTHS = frozenset(
+    "max_length max_seq_length max_seq_len cutoff_len sequence_len sequence_length model_max_length seq_length block_size".split()
+)
 # Names, paths, ports and destinations of reports: nothing that the framework computes depends on them.
 WITHOUT_EFFECT = frozenset(
     """

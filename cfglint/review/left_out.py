@@ -10,7 +10,7 @@ from cfglint.frameworks import OTHER_PACKAGES
 from cfglint.project.statements.copies import INSIDE, modules_of, version_in
 from cfglint.review.branch import Branch, text_of
 from cfglint.review.effects import is_of_training
-from cfglint.review.literals import changed_values, first_values, unmodelled_class
+from cfglint.review.literals import TOML, changed_values, first_values, unmodelled_class
 from cfglint.review.releases import ReleaseChange
 from cfglint.review.script_lines import ENDINGS, other_lines
 from cfglint.run.paths import is_program, is_script
@@ -105,7 +105,7 @@ def left_out(branch: Branch, releases: Sequence[ReleaseChange], own_files: Colle
 
 def with_values(name: str, reason: str, branch: Branch) -> str:
     """The reason why a file that a run may depend on is not compared, with the values in it that changed and that no comparison lists."""
-    if reason in (ABSENT, UNRECOGNIZED, OF_DATA) or name in branch.gone or name in branch.unsupported:
+    if reason in (ABSENT, UNRECOGNIZED, OF_DATA) or name in branch.gone or (name in branch.unsupported and not name.endswith(TOML)):
         return reason
     before, after = text_of(branch.old, branch.old_name(name)), text_of(branch.new, name)
     if reason == NO_LAUNCH:

@@ -9,13 +9,13 @@ from cfglint.launch.command import TRAINER_NAMES
 from cfglint.launch.kinds import kind_of_class
 from cfglint.launch.programs.modules import module_in
 from cfglint.review.effects import is_of_training
-from cfglint.review.settings import shortened_pair
+from cfglint.review.settings import leaves, shortened_pair
 from cfglint.run.paths import is_program
 from cfglint.source.annotations import Callable, Collection, Iterator
 from cfglint.source.files import syntax_by_name
 from cfglint.source.parse import parse
 
-ABSENT = "(unset)"
+ABSENT, TOML = "(unset)", ".toml"
 COMPUTED = "(computed)"
 UNTOLD = ("", 0)  # for a constant that is too long to be told
 MOST_VALUES = 5  # of one file
@@ -86,6 +86,12 @@ def values_of(path: str, text: str) -> Values:
     fields and of options of a command line.
     """
     values: Values = {}
+    if path.endswith(TOML):
+        from cfglint.launch.programs.config_files import REFUSED
+        from cfglint.launch.programs.config_files import values as content
+
+        found = content(path, text, "toml")
+        return {} if found is REFUSED else {".".join(place): [(repr(value), 0)] for place, value in leaves(found)}
     if not is_program(path):
         document = parse(path, text, syntax_by_name(path))
         for place, key, node in () if document.problems else document.walk():

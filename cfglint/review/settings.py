@@ -145,8 +145,8 @@ def size_texts(launch: Launch) -> dict[str, Text]:
             for name, option in line.options.given.items()
             if (name in SIZES or name in launcher_of(line).counts) and option.value is not None and not option.in_file
         },
-        **{name: line.call.environment[name] for name in SIZE_VARIABLES if name in line.call.environment},
-    }
+        **{name: text for name, text in line.call.environment.items() if name in SIZE_VARIABLES and not (text.known and not text.place)},
+    }  # a variable without a place is one that Slurm sets by its header, which is told
 
 
 def unknown_sizes(launch: Launch) -> dict[str, str]:
@@ -263,7 +263,8 @@ class Differ:
         """Whether both sides have the same value, with the defaults of absent keys."""
         if states[0].text == states[1].text == UNKNOWN and NOWHERE in (before, after):
             return True
-        if str(after_path[-1]).startswith("offload_") and all(each is NOWHERE or each in (None, "none") for each in (before, after)):
+        devices = [each.get("device") if isinstance(each, dict) else each for each in (before, after)]
+        if str(after_path[-1]).startswith("offload_") and all(each is NOWHERE or each in (None, "none") for each in devices):
             return True
         if before is NOWHERE and isinstance(after, dict):
             return all(equal(value, self._default(0, (*before_path, *path))) for path, value in leaves(after))

@@ -55,6 +55,11 @@ class Side:
             self.outcome.diagnostics.append(internal_error("explaining the run", error, run.documents[0]))
 
     @property
+    def starts(self) -> bool:
+        """Whether nothing that could keep an accepted run from starting is unknown."""
+        return self.outcome.verdict == "accept" and self.outcome.context is not None and not self.outcome.context.left_open
+
+    @property
     def readable(self) -> bool:
         """Whether the framework can load the values of all files."""
         return bool(self.run.configs) and self.unreadable_file is None

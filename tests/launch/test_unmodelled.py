@@ -60,6 +60,8 @@ def test_a_recipe_that_does_not_train_is_no_run(checked):
 def test_a_job_of_ray_is_the_command_behind_its_dashes(checked):
     [run], _ = checked("ray job submit --no-wait -- torchrun --nproc_per_node 4 train.py --lr 1 --epochs 3\n")
     assert (run["launch"]["program"], run["gpus"]) == ("train.py", 4)
+    [run], _ = checked("ray job submit -- A=1 B=2 torchrun --nproc_per_node 2 train.py --lr 1 --epochs 3\n")  # which a shell runs
+    assert (run["launch"]["program"], run["gpus"]) == ("train.py", 2)
 
 
 def test_the_processes_of_tune_run(checked):

@@ -579,6 +579,55 @@ def test_the_changed_line_of_a_launch_is_the_one_that_is_shown(checkout, reviewe
     )
 
 
+def test_devices_that_slurm_sets_by_a_changed_header_are_no_line_of_the_script(checkout, reviewed):
+    script = "#!/bin/bash\n#SBATCH --gres=gpu:{0}\ntorchrun --nproc_per_node {0} train.py --output_dir o --per_device_train_batch_size 4\n"
+    text = changed_in(checkout, reviewed, run__sh=(script.format(4), script.format(1)))
+    assert "    #SBATCH --gres: gpu:4 -> gpu:1 (run.sh:2)\n" in text
+    assert "CUDA_VISIBLE_DEVICES" not in text
+
+
+def test_other_lines_of_a_script_whose_program_is_not_modelled_are_named(checkout, reviewed):
+    script = "export VLLM_ATTENTION_BACKEND={}\npython3 -m verl.trainer.own data.train_batch_size=64\n"
+    assert "`VLLM_ATTENTION_BACKEND` XFORMERS -> FLASH_ATTN" in changed_in(
+        checkout, reviewed, run__sh=(script.format("XFORMERS"), script.format("FLASH_ATTN"))
+    )
+
+
+ADAPTED = """import os
+from peft import LoraConfig, PeftModel, get_peft_model
+from transformers import AutoModelForCausalLM
+from trl import SFTConfig, SFTTrainer
+model = AutoModelForCausalLM.from_pretrained("mistralai/Mistral-7B-v0.1", load_in_4bit=True)
+model = {}
+SFTTrainer(model=model, args=SFTConfig(output_dir="o", max_length=512, per_device_train_batch_size=4)).train()
+"""
+
+
+def test_another_way_to_put_an_adapter_on_a_model_is_neither_another_memory_nor_resolves_what_its_call_lacks(checkout, reviewed):
+    adapters = "get_peft_model(model, LoraConfig(r=8))", 'PeftModel.from_pretrained(model, "saved", is_trainable=True)'
+    release = ("transformers==5.2.0\ntrl==1.0.0\n",) * 2
+    text = changed_in(checkout, reviewed, train__py=tuple(ADAPTED.format(each) for each in adapters), requirements__txt=release)
+    assert ("memory" in text, "resolved findings" in text) == (False, False)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ("max_stepz=1", "max_steps=int(os.environ['X'])", "has no errors any more: failed while checking the config"),
+        ("max_steps=int(os.environ['X'])", "max_stepz=1", "does not start: fails while checking the config"),
+        (None, "max_steps=int(os.environ['X'])", "new run: no errors in what is known, learning rate 2e-05"),
+    ],
+)
+def test_a_run_of_which_something_is_not_known_is_not_said_to_start(before, after, said, checkout, reviewed):
+    program = "import os\nfrom trl import SFTConfig, SFTTrainer\nSFTTrainer(model='m', args=SFTConfig(output_dir='o', {})).train()\n"
+    if before is not None:
+        checkout.write(train__py=program.format(before))
+    checkout.write(requirements__txt="trl==1.0.0\ntransformers==5.2.0\n")
+    checkout.commit()
+    checkout.write(train__py=program.format(after))
+    assert reviewed()[0].splitlines()[1].startswith(f"  {said}")
+
+
 NO_RELEASE = {"requirements__txt": ("transformers>=4.44\ntrl>=0.15\n",) * 2}
 
 

@@ -263,6 +263,12 @@ def test_another_spelling_of_a_value_is_no_change():
     assert changed_values("own.py", "x = 'a'\ny = [2e-5]\n", 'x = "a"\ny = [0.00002]\n', ()) == {}
 
 
+def test_values_of_toml():
+    before, after = (f"a = 1\n[train]\nsteps = {steps}\nnames = ['x']\n" for steps in (2, 4))
+    assert changed_values("own.toml", before, after, ()) == {"train.steps": "`train.steps` 2 -> 4"}
+    assert changed_values("own.toml", "a = \n", after, ()) == {}
+
+
 def test_a_value_that_is_inserted_shifts_no_others():
     lines = [f"check(name='{name}')\n\n" for name in "abcdef"]
     inserted = [*lines[:1], "check(name='new')\n\n", *lines[1:5]]  # and the last one deleted

@@ -9,6 +9,9 @@ from cfglint.frameworks.huggingface.fields import FIELDS
 TRAINER = "output_dir: out\nper_device_train_batch_size: 4\nlearning_rate: 2.0e-5\nbf16: true\n"
 
 
+NO_OFFLOAD = '"offload_param": {"device": "none", "pin_memory": true}'
+
+
 def changed(compare, before, after, **facts):
     """The changed settings as texts."""
     compared = compare(before, after, **facts)
@@ -45,6 +48,11 @@ def test_reformatting_is_no_change(compare, after):
 def test_reformatting_of_json_is_no_change(compare, after):
     before = '{"train_batch_size": 64, "zero_optimization": {"stage": 2}}'
     assert compare({"ds.json": before}, {"ds.json": after}, gpus=8, kind="deepspeed", kind_given=True).empty
+
+
+def test_an_offload_to_no_device_is_none(compare):
+    files = [{"ds.json": f'{{"train_batch_size": 64, "zero_optimization": {{"stage": 3{each}}}}}'} for each in ("", f", {NO_OFFLOAD}")]
+    assert compare(*files, gpus=8, kind="deepspeed", kind_given=True).empty
 
 
 def test_what_is_no_number_is_itself(compare):

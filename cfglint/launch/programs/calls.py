@@ -52,6 +52,7 @@ from cfglint.source.record import Record
 TRAINING = ("transformers", "trl", "unsloth")  # packages of trainers and of the classes of their arguments
 LORA, QUANTIZATION = "LoraConfig", "BitsAndBytesConfig"
 ATTACH, PREPARE, LOAD = "get_peft_model", "prepare_model_for_kbit_training", "from_pretrained"
+PEFT_MODEL = "PeftModel"  # whose `from_pretrained(model, folder)` puts a saved adapter on a model
 OF_MODELS = ("Model", "For")  # in the names of classes that load models
 MOST_OF_KEYWORDS = 2000  # steps for the keywords of a call in a program whose evaluation has stopped
 OF_SHELL = ("os.system", "os.popen", "subprocess.getoutput", "subprocess.getstatusoutput")
@@ -368,7 +369,7 @@ class ProgramEvaluation(TrainingLoops):
                 return model
             if last == (LORA if of_peft else QUANTIZATION):
                 return Value(MadeObject(name, self.record(self.parts, last, given, named, node)))
-            if of_peft and last == ATTACH:
+            if of_peft and (last == ATTACH or (last == LOAD and package.rpartition(".")[2].startswith(PEFT_MODEL))):
                 self.record(self.attached, last, given, named, node)
                 made = MadeObject(name, model.data.made if model is not None and isinstance(model.data, MadeObject) else None)
                 made.has_adapter = True

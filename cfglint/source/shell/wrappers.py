@@ -123,18 +123,7 @@ def inside(words: list[Text], environment: dict[str, Text]) -> list[Text] | None
     if name in SIMPLE:
         return after_options(words[1:], frozenset())
     if name == "env":
-        index = 1
-        while index < len(words):
-            text = words[index].string
-            variable, mark, _ = text.partition("=")
-            if text.startswith("-"):
-                index += 2 if text in ("-u", "--unset", "-C", "--chdir") else 1
-            elif mark and variable.replace("_", "a").isalnum():
-                environment[variable] = after_mark(words[index])
-                index += 1
-            else:
-                break
-        return words[index:]
+        return after_variables(words[1:], environment)
     if name in RUNNERS:
         at = next((index for index, word in enumerate(words[:4]) if word.string == "run"), None)
         return after_options(words[at + 1 :], VALUED.get(name, frozenset())) if at else None
@@ -154,7 +143,9 @@ def inside(words: list[Text], environment: dict[str, Text]) -> list[Text] | None
     if name in DASHED:
         marks = [index for index, word in enumerate(words) if word.string == "--"]
         named = [word.string for word in words[1 : marks[0]]] if marks else []
-        return words[marks[0] + 1 :] if all(action in named for action in DASHED[name]) and marks else None
+        if not (marks and all(action in named for action in DASHED[name])):
+            return None
+        return after_variables(words[marks[0] + 1 :], environment) if name == "ray" else words[marks[0] + 1 :]  # a shell runs ray's
     if name in ("mpirun", "mpiexec"):
         index = 1
         while index < len(words) and words[index].string.startswith("-"):
@@ -167,6 +158,22 @@ def inside(words: list[Text], environment: dict[str, Text]) -> list[Text] | None
     if name in ("taskset", "timeout") and rest and rest[0].string[:1].isdigit():
         rest = rest[1:]
     return rest
+
+
+def after_variables(words: list[Text], environment: dict[str, Text]) -> list[Text]:
+    """The command after the variables in front of it, which are added to the environment, and the options of `env`."""
+    index = 0
+    while index < len(words):
+        text = words[index].string
+        variable, mark, _ = text.partition("=")
+        if text.startswith("-"):
+            index += 2 if text in ("-u", "--unset", "-C", "--chdir") else 1
+        elif mark and variable.replace("_", "a").isalnum():
+            environment[variable] = after_mark(words[index])
+            index += 1
+        else:
+            break
+    return words[index:]
 
 
 def options_of(words: list[Text], wanted: tuple[str, ...]) -> list[Text]:
