@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from cfglint.frameworks.huggingface.arguments import EVALUATES
+from cfglint.frameworks.huggingface import KIND as LIBRARY
 from cfglint.frameworks.llamafactory import KIND
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 from cfglint.frameworks.refusal import Refusal, Words
@@ -17,6 +17,7 @@ from cfglint.source.annotations import Any, Callable
 CLASSES = ("ModelArguments", "DataArguments", "TrainingArguments", "FinetuningArguments")  # in the order in which they are built
 QUANTIZED = "quantization_config"  # of the model's config.json
 PARALLEL = "parallel_mode"
+SET_BEFORE = ("do_eval", "output_dir")  # by TrainingArguments
 KEPT = ("stage", "dataset", "model_name_or_path", "do_train", "quantization_bit", "streaming")
 # The keys at which findings are, where it is not the first one that the message names.
 PLACES = {
@@ -41,11 +42,12 @@ PLACES = {
 
 
 @functools.cache
-def plan(release: Version) -> Plan:
+def plan(release: Version, library: Version) -> Plan:
     names = (*(("class", name) for name in CLASSES), ("parser", "get_train_args"))
+    before = [row for row in table_of(LIBRARY).rows("config", "TrainingArguments", library) if row.get("set") in SET_BEFORE]
     return Plan(
         {
-            "config": [*EVALUATES, *(row for stage, name in names for row in table_of(KIND).rows(stage, name, release))],
+            "config": [*before, *(row for stage, name in names for row in table_of(KIND).rows(stage, name, release))],
             "init": table_of(KIND).rows("model", "configure_quantization", release),
         }
     )
@@ -61,7 +63,7 @@ def refusals(config: LlamaFactoryConfig) -> list[Refusal]:
     (written if "report_to" in written else defaults)["report_to"] = args.trackers
     words = Words(KEPT, {(PARALLEL,): None, (QUANTIZED,): None}, lambda key: key in fields and "bool" in str(fields[key][TYPE]), PLACES)
     varying = (PARALLEL, QUANTIZED, "report_to", *args.unknown)
-    return Check(plan(config.own_version), written, defaults, varying, facts(config), pages_of(KIND)).refusals(words)
+    return Check(plan(config.own_version, config.version), written, defaults, varying, facts(config), pages_of(KIND)).refusals(words)
 
 
 def facts(config: LlamaFactoryConfig) -> Callable[..., Any]:

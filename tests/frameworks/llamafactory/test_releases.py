@@ -29,6 +29,7 @@ BASE = "model_name_or_path: m\nstage: sft\ndo_train: true\ndataset: d\ntemplate:
         ({"image_max_pixels": "100"}, ["0.9.3"], ["0.9.2"]),
         ({"neat_packing": "true"}, ["0.9.4"], ["0.9.3", "0.9.5"]),
         ({"finetuning_type": "oft"}, ["0.9.3"], ["0.9.4"]),
+        ({"output_dir": "null"}, ["0.7.1", "0.8.1", "0.9.1"], ["0.9.2", "0.9.5"]),  # isdir(None) of hparams/parser.py; 4.49 has a default
         ({"mask_history": "true", "train_on_prompt": "true"}, ["0.9.0"], []),
         ({"predict_with_generate": "true", "val_size": "0.1"}, ["0.9.3", "0.8.2"], ["0.9.4"]),
         ({"template": "qwen3"}, ["0.9.2"], ["0.9.3"]),
