@@ -15,6 +15,7 @@ import os
 from cfglint.frameworks import FORKS, OTHER_PACKAGES, modelled_releases
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.releases._modelled import RELEASES as NEWEST
+from cfglint.frameworks.releases.versions import parse_version
 from cfglint.project.statements.statement import MAIN, Stated, Statement, is_side_group, normalised, within
 from cfglint.source import files
 from cfglint.source.annotations import Collection, Iterable, Iterator
@@ -44,8 +45,11 @@ OTHER_USES = frozenset(
     """.split()
 )
 YAML = (".yml", ".yaml")
-# The first release with other names of arguments, which is modelled; names that none from it on has. Source: ms-swift 2.6.1 and 3.0.0.
-FORMER = {"ms-swift": ("3", frozenset(("sft_type", "model_id_or_path", "train_dataset_sample")))}
+# The first release without names, and the names: options of ms-swift (2.6.1 and 3.0.0), a module of verl (0.7.0 and 0.7.1).
+FORMER = {
+    "ms-swift": ("3", frozenset(("--sft_type", "--model_id_or_path", "--train_dataset_sample"))),
+    "verl": ("0.7.1", frozenset(("verl.trainer.fsdp_sft_trainer",))),
+}
 BLOCK = "# /// script"  # of the dependencies in a program (PEP 723)
 FOLDERS = ("requirements", "docker")  # whose files count as those of the folder above
 MOST_INCLUDED = 20  # files that a requirements file includes
@@ -95,8 +99,8 @@ class Repositories:
                 statements = self.look(upwards, package, name, script, program)
             if not script:
                 self._decisive[folder, package] = statements
-            if package in FORMER and not any(statement.spec or statement.is_exact for statement in statements):
-                statements = of_former(package, facts)
+            if package in FORMER and not any(statement.spec or statement.release for statement in statements):
+                statements = of_former(package, facts, statements)
             if statements:
                 facts = with_statements(facts, package, statements)
         if set(wanted) <= REQUIRING_NOTHING:
@@ -332,12 +336,17 @@ class Repositories:
             level = below
 
 
-def of_former(package: str, facts: LaunchFacts) -> list[Statement]:
-    """That a run without a stated release is one for those before the modelled ones, whose arguments its line has."""
+def of_former(package: str, facts: LaunchFacts, statements: list[Statement]) -> list[Statement]:
+    """That a run without a stated release, or with a source tree that is none, is one for those whose arguments or module its line has."""
     line, (first, names) = facts.launch.line, FORMER[package]
-    words = [word.string.partition("=")[0] for word in line.arguments] if line is not None else []
-    found = next((word for word in words if word.startswith("--") and word[2:] in names), "")
-    return [Statement(f"`{found}`", f"<{first}")] if found else []
+    words = [word.string.partition("=")[0] for word in (*filter(None, [line.program]), *line.arguments)] if line is not None else []
+    found = next((word for word in words if word in names), "")
+    if not found or not statements:
+        return [Statement(f"`{found}`", f"<{first}")] if found else statements
+    nearest_release = next(
+        (release for release in reversed(modelled_releases(package)) if parse_version(release) < parse_version(first)), ""
+    )
+    return [changed(statement, release=nearest_release) for statement in statements]
 
 
 def with_program(folders: list[str], program: str) -> list[str]:

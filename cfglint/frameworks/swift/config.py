@@ -9,6 +9,7 @@ from cfglint.frameworks.arguments.parsing import INVALID, LEFT, RefusedWords
 from cfglint.frameworks.huggingface import PACKAGE as TRANSFORMERS
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.releases.versions import Version, parse_version
 from cfglint.frameworks.swift import FRAMEWORK, LIBRARY
 from cfglint.frameworks.swift.arguments import SwiftArguments
@@ -42,10 +43,18 @@ class SwiftConfig(CommandConfig, TrainerConfig):
         self.refused: list[RefusedWords] = []
         super().__init__(documents, facts, kinds)
 
-    def parsed_arguments(self) -> SwiftArguments:
+    @property
+    def is_older(self) -> bool:
+        """Whether the release is one before those that are modelled, which has arguments, defaults and checks of its own."""
         stated = self.facts.outside.get(FRAMEWORK.package, "")
-        older = stated[:1].isdigit() and parse_version(stated) < parse_version(FRAMEWORK.oldest)  # which has defaults of its own
-        defaults = [name for name in self.known if name not in self.values] if older else []
+        return stated[:1].isdigit() and parse_version(stated) < parse_version(FRAMEWORK.oldest)
+
+    @property
+    def failing(self) -> list[Refusal]:
+        return [] if self.is_older else super().failing
+
+    def parsed_arguments(self) -> SwiftArguments:
+        defaults = [name for name in self.known if name not in self.values] if self.is_older else []
         refused = dict.fromkeys(defaults, Unknown(*self.outside(FRAMEWORK.package)))
         refused |= {words.name: Unknown(REFUSED) for words in self.refused if words.why == INVALID}
         for name in (words.name for words in self.refused if words.why == LEFT):

@@ -46,7 +46,7 @@ class SftSizes:
             self.layout, self.replica = {name: size or 1 for name, size in found.items()}, prod(found.values()) or None
         elif self.on_engine and tree.value("engine.strategy", "fsdp") not in ("fsdp", "fsdp2"):
             self.replica = None
-        fits = self.gpus and self.replica and self.gpus >= self.replica
+        fits = config.values and self.gpus and self.replica and self.gpus >= self.replica
         self.data_parallel = quotient(self.gpus, self.replica) if fits else None
         self.is_dynamic = tree.is_true("data.use_dynamic_bsz") if self.on_engine else False  # whether batches are packed by tokens
         # The rows of a step on each data-parallel rank, rounded down, and on all of them.

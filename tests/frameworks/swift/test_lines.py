@@ -472,7 +472,7 @@ def test_a_line_for_a_former_release(checked):
     line = "NPROC_PER_NODE=3 swift sft --model_id_or_path m --sft_type full --dataset d --batch_size 4 --gradient_accumulation_steps 8"
     former, current = checked(line, release=None), checked(line)
     assert former.run["target"]["ms-swift"] == "3.0.0"
-    assert {severity for _, severity in former.found} == {"warning"}
+    assert {severity for _, severity in former.found} == {"info"}  # what it refuses is not known
     for each in (former, current):
         numbers = {name: each.resolved[name] for name in ("micro_batch", "accumulation", "global_batch")}
         assert numbers == {"micro_batch": None, "accumulation": 8, "global_batch": None}

@@ -126,3 +126,17 @@ def test_the_message_names_the_releases_that_have_a_trainer(tmp_path, monkeypatc
     [found] = cfglint.check("run.sh", target={"verl": "0.7.1"}).diagnostics
     assert found.message == "verl 0.7.1 has no `verl.trainer.fsdp_sft_trainer`; releases before 0.7.1 have it"
     assert found.help == "start `verl.trainer.sft_trainer`"
+
+
+@pytest.mark.parametrize("stated", ["", '[submodule "verl"]\n path = verl\n url = https://github.com/volcengine/verl\n'])
+def test_a_trainer_that_newer_releases_do_not_have_tells_the_release(tmp_path, monkeypatch, stated):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "HEAD").write_text("")
+    (tmp_path / ".gitmodules").write_text(stated)
+    (tmp_path / "run.sh").write_text(
+        f"{OLD} data.train_batch_size=64 data.micro_batch_size_per_gpu=4 ulysses_sequence_parallel_size=2 use_remove_padding=true\n"
+    )
+    result = cfglint.check("run.sh")
+    [run] = result.runs
+    assert ([*result.diagnostics], run.target["verl"], run.resolved["data_parallel"]) == ([], "0.7.0", 4)

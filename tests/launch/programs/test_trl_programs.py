@@ -143,3 +143,12 @@ def test_the_class_that_hydra_makes_is_that_of_the_lines_config(launched, tmp_pa
     assert run["resolved"]["global_batch"] == batch
     assert [each["what"] for each in run["not_read"]] == unread
     assert [each for each in found if each[2] == "error"] == []
+
+
+def test_an_unknown_key_of_the_file_is_no_error_where_the_release_of_trl_decides(launched):
+    """Releases 0.13.0 to 0.18.2 of TRL drop it (scripts/utils.py, parse_args_and_config)."""
+    program = "from transformers import Trainer, TrainingArguments\nfrom trl import ModelConfig, TrlParser\n"
+    program += "args, model = TrlParser((TrainingArguments, ModelConfig)).parse_args_and_config()\nTrainer(model='m', args=args).train()\n"
+    _, found = launched(program, "--config own.yaml --output_dir out", {"own.yaml": "seed: 1\npeft_task_type: CAUSAL_LM\n"})
+    assert found == []
+    assert ("KEY200", "--peft_task_type", "error") in launched(program, "--output_dir out --peft_task_type CAUSAL_LM")[1]

@@ -141,7 +141,7 @@ def option_without_its_switch(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
 @rule("LLF087")
 def ppo_needs_old_trl(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    if config.stage == "ppo":
+    if config.stage == "ppo" and not any(config.outside(config.framework.package)):  # a copy may require others
         message = f"`stage: ppo` requires trl 0.9.6 or older, but LLaMA-Factory {dotted(config.own_version)} requires trl 0.18.0 or newer"
         note = "LLaMA-Factory fails with either, unless the environment variable DISABLE_VERSION_CHECK=1 turns the checks off"
         yield Finding(config.field("stage"), message, note=note, help="train with `stage: dpo` or kto, or use an older LLaMA-Factory")

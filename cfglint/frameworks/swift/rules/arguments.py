@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import Fix
+from cfglint.findings.diagnostic import INFO, Fix
 from cfglint.findings.fix_builders import outside
 from cfglint.findings.remedy import Remedy
 from cfglint.findings.rule import Finding, pages_of_checks, rule
@@ -28,6 +28,7 @@ SIZE = "NPROC_PER_NODE"
 def unknown_swift_argument(config: CommandConfig) -> Iterator[Finding]:
     if config.own("ignore_args_error"):
         return
+    is_older = isinstance(config, SwiftConfig) and config.is_older
     in_file = CONFIG if config.own_version < FILE_WINS else ""  # it names a file, which replaces it
     for refused in config.refused:
         name = refused.name
@@ -43,7 +44,12 @@ def unknown_swift_argument(config: CommandConfig) -> Iterator[Finding]:
             advice, words = f"write `{refused.words[0]}` as the first word", [f"--{CONFIG}", *refused.words]
             yield Finding(config.words_setting(refused), message, exception=remaining(words), on_key=True, help=advice)
         elif name:
-            yield left_over(config, refused, remaining, is_own, RENAMED.get(name, ""))
+            finding = left_over(config, refused, remaining, is_own, RENAMED.get(name, ""))
+            if is_older:
+                successor = f", which is `{RENAMED[name]}` now" if RENAMED.get(name) else ""
+                finding.message = f"ms-swift {dotted(config.own_version)} and later have no argument `{name}`{successor}"
+                finding.severity, finding.exception = INFO, None
+            yield finding
         else:
             message = f"ms-swift {dotted(config.own_version)} does not read a file without `--config`"
             advice = f"write `--config {refused.words[0]}`"
