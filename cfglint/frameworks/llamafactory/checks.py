@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 
 from cfglint.frameworks.huggingface import KIND as LIBRARY
+from cfglint.frameworks.huggingface.arguments import EVALUATES
 from cfglint.frameworks.llamafactory import KIND
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 from cfglint.frameworks.refusal import Refusal, Words
@@ -17,7 +18,6 @@ from cfglint.source.annotations import Any, Callable
 CLASSES = ("ModelArguments", "DataArguments", "TrainingArguments", "FinetuningArguments")  # in the order in which they are built
 QUANTIZED = "quantization_config"  # of the model's config.json
 PARALLEL = "parallel_mode"
-SET_BEFORE = ("do_eval", "output_dir")  # by TrainingArguments
 KEPT = ("stage", "dataset", "model_name_or_path", "do_train", "quantization_bit", "streaming")
 # The keys at which findings are, where it is not the first one that the message names.
 PLACES = {
@@ -44,10 +44,10 @@ PLACES = {
 @functools.cache
 def plan(release: Version, library: Version) -> Plan:
     names = (*(("class", name) for name in CLASSES), ("parser", "get_train_args"))
-    before = [row for row in table_of(LIBRARY).rows("config", "TrainingArguments", library) if row.get("set") in SET_BEFORE]
+    before = (row for row in table_of(LIBRARY).rows("config", "TrainingArguments", library) if row.get("set") == "output_dir")
     return Plan(
         {
-            "config": [*before, *(row for stage, name in names for row in table_of(KIND).rows(stage, name, release))],
+            "config": [*EVALUATES, *before, *(row for stage, name in names for row in table_of(KIND).rows(stage, name, release))],
             "init": table_of(KIND).rows("model", "configure_quantization", release),
         }
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from cases import each_case
 
 ADAM = {"optimizer": {"type": "Adam"}}
+SEPARATE = {"bf16": {"enabled": True}, "data_types": {"grad_accum_dtype": "fp32"}}
 ELASTIC = {"enabled": True, "max_train_batch_size": 2000, "micro_batch_sizes": [1], "version": 0.1}
 
 
@@ -31,6 +32,11 @@ ELASTIC = {"enabled": True, "max_train_batch_size": 2000, "micro_batch_sizes": [
         ({**ADAM, "bf16": {"enabled": True}, "data_types": {"grad_accum_dtype": "bf16"}}, "0.17.5", False),
         ({**ADAM, "bf16": {"enabled": True}, "data_types": {"grad_accum_dtype": "bf16"}}, "0.17.6", True),
         ({**ADAM, "bf16": {"enabled": True}, "data_types": {"grad_accum_dtype": "fp16"}}, "0.17.6", False),
+        # The bf16 optimizer takes the place of that of stage 1, up to 0.10.0 with offload, too (runtime/engine.py).
+        ({**ADAM, **SEPARATE, "zero_optimization": {"stage": 1}}, "0.9.4", True),
+        ({**ADAM, **SEPARATE, "zero_optimization": {"stage": 1, "offload_optimizer": {"device": "cpu"}}}, "0.10.0", True),
+        ({**ADAM, **SEPARATE, "zero_optimization": {"stage": 2}}, "0.10.0", False),
+        ({**ADAM, **SEPARATE, "zero_optimization": {"stage": 2}}, "0.10.1", True),
         ({"elasticity": ELASTIC}, "0.18.9", False),
         ({"elasticity": {**ELASTIC, "ignore_non_elastic_batch_info": True}}, "0.18.9", True),
     ],

@@ -256,7 +256,8 @@ def master_weights_need_cpu_adam(config: DeepSpeedConfig) -> Iterator[Finding]:
 def uses_bf16_optimizer(config: DeepSpeedConfig) -> bool:
     """Whether the engine uses the bf16 optimizer instead of that of stage 1; it has its own checks (engine.py:2305)."""
     separate = dtype(config.get("data_types", "grad_accum_dtype")) == "fp32"
-    return config.stage == 1 and config.precision == "bf16" and separate and config.offload != "cpu"
+    offloaded = config.offload == "cpu" and config.version >= OWN_TYPE_WITH_ZERO
+    return config.stage == 1 and config.precision == "bf16" and separate and not offloaded
 
 
 @rule("PRC103")
@@ -273,6 +274,8 @@ def invalid_gradient_accumulation_type(config: DeepSpeedConfig) -> Iterator[Find
         choices = f"write one of {', '.join(SHORT_NAMES)}"
         raised = f"ValueError: {value!r} is not a valid DtypeEnum"
         yield Finding(setting, text, exception=raised, help=choices, note=UNRESOLVED if value == "auto" else None, depends_on=config.rest)
+    elif uses_bf16_optimizer(config):
+        return
     elif config.stage and config.version < OWN_TYPE_WITH_ZERO and config.has_optimizer and found != config.precision:
         raised = "NotImplementedError: Model data type and gradient accumulation data type must be equal to use ZeRO"
         text = f"`data_types.grad_accum_dtype` is {found}; with ZeRO it must be {config.precision}, the model's type"
