@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from cfglint.evaluate import Reason
 from cfglint.launch.programs.changes import Writes
+from cfglint.launch.programs.context import Context
 from cfglint.launch.programs.expressions import Expressions
 from cfglint.launch.programs.modules import Modules
 from cfglint.launch.programs.objects import ABSENT, COUNT, ITEMS, OPEN, Frame, SharedChanged, Slots, Value, condition, one_of, same, unknown
@@ -78,8 +79,8 @@ QUIET = (Return, Left, Break, Continue, Quit)  # ends that are no failure
 class Branches(Expressions):
     """The evaluation of branches; `Interpreter` adds statements."""
 
-    def __init__(self, modules: Modules, budget: Budget) -> None:
-        super().__init__(modules, budget)
+    def __init__(self, modules: Modules, budget: Budget, context: Context) -> None:
+        super().__init__(modules, budget, context)
         self.conditions: list[tuple[ast.AST, int]] = []
         self.ways_out: list[WayOut] = []  # of the functions and loops that are being evaluated
 

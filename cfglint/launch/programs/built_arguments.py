@@ -262,6 +262,7 @@ def add_filled(facts: ProgramFacts, evaluated: Evaluated) -> None:
     unread = tuple(filling.unread for _, filling in filled if filling.unread is not None)
     is_open = any(each.is_open for each, _ in filled)
     changed_fields = fields if is_open and not unread else {name for name, value in final.items() if isinstance(plain(value), Unknown)}
+    changed_fields = changed_fields | {name for _, filling in filled for name in filling.taken - final.keys()}
     evaluated_stores = evaluated.stores if filled and evaluated.complete else frozenset()
     unread_stores = {name for place, name in facts.stores if place not in evaluated_stores}
     facts.assigned = {} if unread else {name: value for name, value in final.items() if name not in changed_fields | unread_stores}

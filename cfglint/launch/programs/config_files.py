@@ -9,7 +9,6 @@ import posixpath
 from cfglint.evaluate import Reason, Unknown
 from cfglint.launch.program import DataRecipe
 from cfglint.launch.programs import data_sets
-from cfglint.launch.programs.context import Context
 from cfglint.launch.programs.interpreter import Interpreter
 from cfglint.launch.programs.modules import ProgramModule
 from cfglint.launch.programs.objects import (
@@ -175,8 +174,7 @@ def omegaconf(run: Interpreter, name: str, given: Given) -> Value:
         share_root(mapping, mapping)
         return Value(mapping)
     if name in ("from_cli", "from_dotlist"):
-        words: Any = plain(first) if first is not None else list(run.context.words)
-        is_open = first is None and run.context.is_open
+        words, is_open = (plain(first), False) if first is not None else run.line_words()
         if not isinstance(words, (list, tuple)) or None in words or is_open:
             return Value(Mapping({OPEN: True}, by_attribute=True))
         mapping = Mapping(None, by_attribute=True)
@@ -252,8 +250,12 @@ def resolved(run: Interpreter, value: Value) -> Value:
     return value
 
 
-def overrides_of(context: Context) -> tuple[list[str] | None, list[str]]:
+def overrides_of(run: Interpreter) -> tuple[list[str] | None, list[str]]:
     """The known words of a launch line, None if there may be others, and the keys that it sets to unknown values."""
+    changed, is_open = run.line_words()
+    context = run.context
+    if changed != context.words:
+        return None if is_open or None in changed else [word for word in changed if word is not None], []
     words: list[str] = []
     keys: list[str] = []
     for word, spelled in zip(context.words, context.spelled or map(str, context.words), strict=True):

@@ -11,7 +11,6 @@ from cfglint.evaluate import Choice, Reason, Unknown
 from cfglint.evaluate.operations import any_or_all, negated
 from cfglint.launch.kinds import base_fields, base_number, fields_of_class, kind_of_class
 from cfglint.launch.programs import data_sets
-from cfglint.launch.programs.changes import Changes
 from cfglint.launch.programs.context import Context
 from cfglint.launch.programs.modules import FRAMEWORKS, External, Modules
 from cfglint.launch.programs.objects import (
@@ -55,6 +54,7 @@ from cfglint.launch.programs.objects import (
     unknown_from,
     with_unknown,
 )
+from cfglint.launch.programs.process import Process
 from cfglint.launch.programs.scopes import dotted
 from cfglint.source.annotations import Any, Callable, Iterable, Iterator, Truth
 from cfglint.source.budget import Budget
@@ -77,21 +77,18 @@ MICRO = "per_device_train_batch_size"
 ALWAYS_TRUE = (Function, Class, ModuleObject, External, FilePath, OpenFile, Built)
 
 
-class Expressions(Changes):
+class Expressions(Process):
     """The evaluation of expressions; `Interpreter` adds statements and calls, which are these methods."""
 
     run_function: Callable[[Function, Given, Named], Value]
     global_name: Callable[[str, Frame], Value | None]  # of a module that does not assign it
-    context: Context
     of_package: Callable[[str], Value]
     patched: set[str]
-    variable: Callable[[Value], Value]  # of the environment
     alternatives: Callable[[ast.AST, list[Callable[[], Value]]], list[Value]]  # of expressions of which only one is evaluated
 
-    def __init__(self, modules: Modules, budget: Budget) -> None:
-        super().__init__()
+    def __init__(self, modules: Modules, budget: Budget, context: Context) -> None:
+        super().__init__(context)
         self.modules, self.budget = modules, budget
-        self.environment = Mapping()  # the variables that the program sets
         self.stores: set[ast.AST] = set()  # the assignments to attributes, and the calls of `setattr`, that were evaluated
 
     # -- expressions
@@ -230,21 +227,21 @@ class Expressions(Changes):
     def _subscript(self, node: ast.Subscript, frame: Frame) -> Value:
         owner = self.evaluate(node.value, frame)
         if isinstance(node.slice, ast.Slice):
-            bounds = [
-                self.evaluate(bound, frame) if bound is not None else NONE
-                for bound in (node.slice.lower, node.slice.upper, node.slice.step)
-            ]
+            bounds = self._bounds_of(node.slice, frame)
             rows = data_sets.part_of(owner, bounds) if not data_sets.is_closed_list(owner) else None
             if rows is not None:
                 return rows
-            if not all(bound.data is None or type(bound.data) is int for bound in bounds) or bounds[2].data == 0:
+            part = part_within(bounds)
+            if part is None:
                 return unknown()
-            part = slice(*(bound.data for bound in bounds))
             is_open = isinstance(owner.data, Sequence) and owner.data.is_open
             if isinstance(owner.data, Sequence) and (not is_open or (part.stop is None and (part.start or 0) >= 0)):
                 return Value(Sequence(owner.data.items[part], owner.data.kind, is_open))
             return Value(owner.data[part]) if isinstance(owner.data, str) else unknown()
         return self.item(owner, self.evaluate(node.slice, frame))
+
+    def _bounds_of(self, node: ast.Slice, frame: Frame) -> list[Value]:
+        return [self.evaluate(bound, frame) if bound is not None else NONE for bound in (node.lower, node.upper, node.step)]
 
     def item(self, owner: Value, key: Value) -> Value:
         data = owner.data
@@ -267,7 +264,7 @@ class Expressions(Changes):
             return Value(Opaque(STREAMED))
         if not isinstance(key.data, int):
             return unknown()
-        if isinstance(data, Sequence) and not data.is_open and -len(data.items) <= key.data < len(data.items):
+        if isinstance(data, Sequence) and data.has_place(key):
             return data.items[key.data]
         return Value(data[key.data]) if isinstance(data, str) and -len(data) <= key.data < len(data) else unknown()
 
@@ -617,12 +614,17 @@ class Expressions(Changes):
             elif isinstance(data, External) and data.name == "os.environ" and isinstance(key.data, str):
                 self.write(self.environment.slots, key.data, value)
             elif isinstance(data, Sequence):
-                if type(key.data) is int and -len(data.items) <= key.data < len(data.items):
-                    items = list(data.items)
+                span = part_within(self._bounds_of(place, frame)) if isinstance(place, ast.Slice) and not data.is_open else None
+                added = self.iterated(value) if span is not None and span.step is None else None
+                items: list[Any] = list(data.items)
+                if span is not None and added is not None:
+                    items[span] = added
+                elif data.has_place(key):
                     items[key.data] = value
-                    self.write(data.slots, ITEMS, tuple(items))
                 else:
+                    items = []
                     self.write(data.slots, OPEN, True)
+                self.write(data.slots, ITEMS, tuple(items))
             self.opened_objects(owner)
 
     def bind(self, name: str, value: Value, frame: Frame) -> None:
@@ -650,6 +652,8 @@ class Expressions(Changes):
         data = owner.data
         if isinstance(data, External) and name in MAKING:
             self.patched.add(data.name)
+        if isinstance(data, External) and data.name == "sys":
+            self.write(self.system.slots, name, value)
         made_of = data.made_of if isinstance(data, (Instance, Built)) else None
         for each in made_of.line if made_of is not None else ():
             slot = each.slots.get(name) if isinstance(each, Class) else None
@@ -665,6 +669,12 @@ class Expressions(Changes):
         elif isinstance(data, (Instance, Built, Opaque, Class)) or (isinstance(data, Mapping) and data.by_attribute):
             self.write(data.slots, name, value)
         self.opened_objects(owner)
+
+
+def part_within(bounds: list[Value]) -> slice | None:
+    """The part of a list that bounds name; None if they are not known."""
+    numbers = [bound.data for bound in bounds]
+    return slice(*numbers) if all(type(each) in (int, type(None)) for each in numbers) and numbers[2] != 0 else None
 
 
 def is_constant(value: Value) -> bool:

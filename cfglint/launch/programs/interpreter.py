@@ -109,8 +109,7 @@ class Interpreter(Branches):
     take: Callable[[Value], None]  # `next()` takes something of a value
 
     def __init__(self, modules: Modules, budget: Budget, context: Context) -> None:
-        super().__init__(modules, budget)
-        self.context = context
+        super().__init__(modules, budget, context)
         self.frames: dict[str, Frame] = {}  # of the modules, by their paths
         self.entered: list[str] = []  # the modules that are imported again
         self.imports: list[Import] = []  # of packages
@@ -126,7 +125,6 @@ class Interpreter(Branches):
         self.costly: ast.AST | None = None  # the innermost function that took most of a budget that is spent
         self.site: tuple[ast.Call, Frame] | None = None  # the call that is evaluated
         self.hydra_folder = NONE
-        self.argv: Value | None = None
         self.parsers: dict[ast.AST, list[Any]] = {}  # of the launch line, by the calls that make them
         self.filled: list[Any] = []  # the arguments that parsers of classes fill
         self.patched: set[str] = set()  # the classes of packages whose making the program replaces
@@ -149,29 +147,6 @@ class Interpreter(Branches):
     def here_frame(self) -> Frame:
         assert self.site is not None
         return self.site[1]
-
-    def words(self) -> Value:
-        given = self.context.words  # asked for each time: what a module makes of them is not that of all programs
-        if self.argv is None:
-            words = [Value(each) if each is not None else unknown() for each in given]
-            self.argv = Value(Sequence([Value("train.py"), *words], is_open=self.context.is_open or None in given))
-        return self.argv
-
-    def variable(self, name: Value) -> Value:
-        if not isinstance(name.data, str):
-            return unknown()
-        slot, outside = self.environment.slots.get(name.data), self.context.variable(name.data)
-        if isinstance(slot, Value):
-            return slot
-        if self.environment.is_open:
-            return unknown(Reason("environment", f"the variable `{name.data}`", "the program may set it"))
-        if outside is not None:
-            return Value(outside)
-        if name.data in ("WORLD_SIZE", "LOCAL_WORLD_SIZE"):
-            processes = self.context.gpus if name.data == "WORLD_SIZE" else self.context.local_gpus
-            if processes is not None:
-                return Value(str(processes))
-        return unknown(Reason("environment", f"the variable `{name.data}`", f"pass --env {name.data}=VALUE", name=name.data))
 
     # -- modules
 
@@ -307,6 +282,8 @@ class Interpreter(Branches):
                 owner, key = self.evaluate(target.value, frame), self.evaluate(target.slice, frame)
                 if isinstance(owner.data, Mapping) and key.is_plain and key.data in owner.data.slots:
                     self.remove(owner.data.slots, key.data)
+                elif isinstance(owner.data, Sequence) and owner.data.has_place(key):
+                    self.write(owner.data.slots, ITEMS, owner.data.without(key.data))
                 else:
                     self.opened(owner)
 

@@ -603,22 +603,36 @@ def of_mapping(run: Interpreter, data: Mapping, name: str, given: Given, named: 
 
 
 def of_sequence(run: Interpreter, data: Sequence, name: str, given: Given) -> Value:
+    items = data.items
     if name == "append" and given:
         run.extend(data, given[:1])
         return NONE
     if name == "extend" and given:
-        items = run.iterated(given[0])
-        if items is None and isinstance(given[0].data, Sequence):
+        added = run.iterated(given[0])
+        if added is None and isinstance(given[0].data, Sequence):
             run.add_all(Value(data), given[0])
-        elif items is None:
+        elif added is None:
             run.opened(Value(data))
         else:
-            run.extend(data, items)
+            run.extend(data, added)
         return NONE
     if name == "copy":
         return shallow_copy(Value(data))
     if name in ("index", "count"):
         return unknown()
+    if name == "insert" and len(given) > 1 and type(given[0].data) is int and not data.is_open:
+        at = slice(given[0].data).indices(len(items))[1]
+        run.write(data.slots, ITEMS, (*items[:at], given[1], *items[at:]))
+        return NONE
+    if name == "remove" and given and given[0].is_plain and not data.is_open and all(item.is_plain for item in items):
+        equal = next((place for place, item in enumerate(items) if item.data == given[0].data), None)
+        if equal is not None:
+            run.write(data.slots, ITEMS, data.without(equal))
+            return NONE
+    if name == "pop" and data.has_place(key := next(iter(given), Value(-1))):
+        taken: Value = items[key.data]
+        run.write(data.slots, ITEMS, data.without(key.data))
+        return taken
     if not data.is_open or name not in data_sets.KEEP_ROWS:
         run.opened(Value(data))
     return unknown()

@@ -161,6 +161,7 @@ def parsed(run: Interpreter, parser: LineParser, words: Words, is_open: bool, be
     if parser.is_open:
         data.slots[OPEN] = True
     given, chosen, unclear, rest = assigned(parser, words)
+    line = given if words == run.context.words else assigned(parser, run.context.words)[0]
     if unclear:  # it may be any options, those that are given included
         given = {}
     if parser.commands and not words:
@@ -177,6 +178,8 @@ def parsed(run: Interpreter, parser: LineParser, words: Words, is_open: bool, be
             may_be_given = is_open or unclear or (lacks_words and is_none_if_absent)
             taker, taken = given.get(argument.name, (argument, None))
             value = result_of(run, taker, taken, part, may_be_given)
+            if taken != line.get(argument.name, (argument, None))[1]:  # the program gives or takes it in place of the line
+                value = Value(value.data, value.node, value.module)
             if before.is_open and argument.name not in given:
                 value = unknown(LINE)
             if argument.name not in data.slots or argument.name in given or may_be_given:
@@ -233,7 +236,7 @@ def command(run: Interpreter, function: Function) -> tuple[Given, Named] | None:
         values, named = marks["hydra.main"][0]
         folder = named.get("config_path") or (values[0] if values else NONE)
         name = named.get("config_name") or (values[1] if len(values) > 1 else NONE)
-        words, unknown_keys = config_files.overrides_of(run.context)
+        words, unknown_keys = config_files.overrides_of(run)
         return [config_files.composed(run, folder, name, words, function.frame.module, unknown_keys)], {}
     if "click.command" not in marks and "click.option" not in marks:
         return None
@@ -253,7 +256,7 @@ def command(run: Interpreter, function: Function) -> tuple[Given, Named] | None:
             long = next((option for option in options if option.startswith("--")), options[0])
             dest = next((each for each in names if not each.startswith("-")), long.lstrip("-").replace("-", "_"))
             parser.arguments.append(ParserArgument(dest, options, settings))
-    result = parsed(run, parser, run.context.words, run.context.is_open, Instance())[0].data
+    result = parsed(run, parser, *run.line_words(), Instance())[0].data
     return [], {key: Value(value.data, value.node, value.module) for key, value in result.slots.items() if key is not OPEN}
 
 
@@ -506,8 +509,10 @@ def filled(run: Interpreter, parser: ClassParser, name: str, given: Given, named
         made = made_by(run, kind, words, is_open, before or file or {}, parser.defaults, casts=not before and not in_place)
         values.append(made)
         if isinstance(made.data, Built):
-            line = {key: value for key, value in made.data.arguments.items() if value is not before.get(key)}
-            made.data.filling = Filling({} if in_place else line, in_place, unread)
+            of_line = {key: value for key, value in made.data.arguments.items() if value is not before.get(key)}
+            line = {key: value for key, value in of_line.items() if words_behind(words, key) == words_behind(run.context.words, key)}
+            taken = set[str]() if in_place else words_taken(run.context.words, words)
+            made.data.filling = Filling({} if in_place else line, in_place, unread, taken)
             run.filled += [] if run.trial else [made.data]
     rest = [unknown()] if plain(named.get("return_remaining_strings", NONE)) else []
     return values[0] if name in ("parse", "parse_args") and len(values) == 1 else Value(Sequence([*values, *rest], "tuple"))
@@ -522,6 +527,12 @@ def words_of_files(run: Interpreter, flag: Value, words: Words) -> tuple[Words, 
             return (), Reason("file", f"the arguments in `{path}`" if path else "the file of arguments", "it was not found", opens=True)
         found += tuple(file[1].split())
     return found, None
+
+
+def words_taken(line: Words, words: Words) -> set[str]:
+    """The options of a line that the program takes away before it parses the words."""
+    options = (word[2:].partition("=")[0].replace("-", "_") for word in line if word is not None and word.startswith("--"))
+    return {name for name in options if words_behind(words, name) is None} if words != line else set()
 
 
 def parts_of(made: Value) -> dict[str, Value]:
@@ -660,8 +671,10 @@ def given_words(given: Given, named: Named) -> Value:
 def words_of(run: Interpreter, given: Given, named: Named) -> tuple[Words, bool]:
     """(the words that a call parses, whether there may be others): a given list, else those of the launch line."""
     value = given_words(given, named)
+    if value.data is None:
+        return run.line_words()
     words = tuple(item.data if item.known else None for item in value.data.items) if isinstance(value.data, Sequence) else ()
-    if value.data is None or (words and words == (*run.context.words,)):  # `sys.argv[1:]`
+    if words and words == (*run.context.words,):  # `sys.argv[1:]`
         return run.context.words, run.context.is_open
     is_known = isinstance(value.data, Sequence) and not value.data.is_open and all(isinstance(word, str) for word in words)
     return (words, False) if is_known else ((), True)

@@ -251,6 +251,16 @@ class Sequence(Container):
         values: tuple[Value, ...] = self.slots[ITEMS]
         return values
 
+    def has_place(self, key: Value) -> bool:
+        """Whether a key is the number of a known item."""
+        return isinstance(key.data, int) and not self.is_open and -len(self.items) <= key.data < len(self.items)
+
+    def without(self, place: int) -> tuple[Value, ...]:
+        """The items without the one at a place."""
+        items = list(self.items)
+        del items[place]
+        return tuple(items)
+
 
 def set_of(items: Iterable[Value], is_open: bool = False) -> Sequence:
     """A set: equal values are one; of values that are not plain it is unknown whether they are equal."""
@@ -447,12 +457,13 @@ class Built(Container):
 
 class Filling(Record):
     """What a parser fills an object of arguments with: the words of `line`, or a file or mapping in their place. `unread` is why that is
-    not known, with its place.
+    not known, with its place, `taken` the options of the line that the program took away.
     """
 
     line: dict[str, Value]
     in_place: bool = False
     unread: Reason | None = None
+    taken: set[str] = set()
 
 
 class ModuleObject(Record):

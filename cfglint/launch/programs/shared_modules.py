@@ -92,7 +92,8 @@ class SharedModules:
         finally:
             run.context, added = context, run.stores
             run.stores = stores | added
-        if watched.is_asked or state_of(run) != others or any(slots is run.environment.slots for slots, _, _ in run.journal[changes:]):
+        outside = (run.environment.slots, run.system.slots)
+        if watched.is_asked or state_of(run) != others or any(slots is each for slots, _, _ in run.journal[changes:] for each in outside):
             return frame
         shared = SharedModule(
             {path: each for path, each in run.frames.items() if path not in frames},

@@ -379,6 +379,31 @@ def test_words_that_the_program_lists_are_not_those_of_the_line(check, words, mi
     assert run["resolved"]["micro_batch"] == micro_batch
 
 
+ARGV = [
+    ("sys.argv.append('--{}=8')", 8),
+    ("sys.argv += ['--{}', '8']", 8),
+    ("sys.argv[1:] = ['--output_dir', 'o', '--{}', '8']", 8),
+    ("sys.argv = [*sys.argv, '--{}', '8']", 8),
+    ("sys.argv.insert(1, '--{}=8')", 2),
+    ("if len(sys.argv) < 2:\n    sys.argv.append('--{}=8')", 2),
+    ("if torch.rand(1) > 0.5:\n    sys.argv.append('--{}=8')", None),
+    ("sys.argv.extend(open('words.txt').read().split())", None),
+    ("sys.argv.remove('--seed')\nsys.argv.remove('1')", 2),
+]
+
+
+@each_case(("change", "micro_batch"), ARGV)
+def test_what_a_program_makes_of_its_words_is_parsed(check, change, micro_batch):
+    line = "torchrun --nproc_per_node 4 train.py --{} 2 --seed 1"
+    parser = "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--bs', type=int, default=4)\n"
+    parser += f"parser.add_argument('--seed')\na, _ = parser.parse_known_args()\nargs = TrainingArguments('out', {SET}=a.bs)"
+    classes = "from transformers import HfArgumentParser\n(args,) = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()\n"
+    for name, parsed in (("bs", parser), (SET, classes)):
+        code = f"import sys, torch\n{change.format(name)}\n{parsed}\nTrainer(model, args).train()"
+        [run] = check(code, line=line.format(name))["runs"]
+        assert run["resolved"]["global_batch"] == (micro_batch and 4 * micro_batch)
+
+
 def test_arguments_of_a_trainer_that_only_evaluates_are_no_run(check):
     [run] = check(f"Trainer(model, TrainingArguments('x', {SET}=3)).evaluate()\n{MADE}")["runs"]
     assert run["resolved"]["micro_batch"] == 4
