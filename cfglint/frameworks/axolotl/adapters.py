@@ -14,19 +14,19 @@ KEYS = {  # field of LoraConfig -> key of the file
 
 
 def adapters(config: AxolotlConfig) -> list[Place]:
-    """The adapter of `adapter: lora` or `qlora`; experts are left to axolotl, which patches PEFT for them."""
-    values = config.values
-    if config.model is None or values.get("adapter") not in ("lora", "qlora") or values.get("lora_model_dir"):
+    """The adapter of `adapter: lora` or `qlora`; parameters and experts are left to axolotl, which patches PEFT for them."""
+    model = config.model
+    if model is None or model.adapter not in ("lora", "qlora") or model.lora_model_dir or model.lora_target_parameters:
         return []
-    given: ConfigTable = {field: values[key] for field, key in KEYS.items() if values.get(key) is not None}
-    own_code = bool(values.get(OWN_CODE))
-    place = Place(given, str(values.get("base_model", "")), "", config.documents[0].path, config.version, own_code, None, KEYS)
+    given: ConfigTable = {field: value for field, key in KEYS.items() if (value := getattr(model, key)) is not None}
+    own_code = bool(getattr(model, OWN_CODE))
+    place = Place(given, str(model.base_model or ""), "", config.documents[0].path, config.version, own_code, None, KEYS)
     modules = place.modules()
-    targets = values.get("lora_target_modules") or []
-    if values.get("lora_target_linear") and modules is not None:
+    targets = model.lora_target_modules or []
+    if model.lora_target_linear and modules is not None:
         named = [targets] if isinstance(targets, str) else list(targets)
         given["target_modules"] = [*named, *modules.leaves()]
-    elif values.get("lora_target_linear"):
+    elif model.lora_target_linear:
         given.pop("target_modules", None)
         return []
     else:

@@ -121,3 +121,16 @@ def test_the_release_of_a_run(axolotl, target, source, verdict):
     assert run.verdict == verdict
     refused = [each.severity for each in run.diagnostics if each.key == "/fsdp"]
     assert refused == ([] if verdict == "accept" else ["error" if verdict else "warning"])
+
+
+@each_case(
+    ("lines", "expected"),
+    [
+        ('lora_dropout: "0.05"\nlora_target_linear: "yes"\n', []),  # as pydantic makes them
+        ("lora_target_linear: 0.0\n", [("PFT001", "/lora_target_modules")]),
+        ("lora_target_parameters: [q_proj.weight]\n", []),
+    ],
+)
+def test_the_adapter_has_the_validated_values(axolotl, found, lines, expected):
+    text = f"base_model: meta-llama/Llama-3.1-8B\nlearning_rate: 2.0e-5\ndatasets:\n  - {{path: d, type: alpaca}}\nadapter: lora\nlora_r: 8\n{lines}"
+    assert found(axolotl(text=text + "lora_alpha: 16\n")) == expected
