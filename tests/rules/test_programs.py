@@ -24,6 +24,7 @@ OTHERS = {
     "STP002": "NaN is no literal",
     "TRL003": "the parser of a file converts strings",
     "TRL004": "a key of the script is missing",
+    "TRL058": "the program may pass the name of a model",
 }
 
 

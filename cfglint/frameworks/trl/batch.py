@@ -31,6 +31,11 @@ GENERATION = "generation_batch_size"
 GENERATION_STEPS = "steps_per_generation"
 WITHOUT_KL = "apo_zero_unpaired"  # the loss of KTO that does not compare samples
 SMALLEST_FOR_KL = 2
+SMALLEST_MICRO_BATCH: Version = (
+    0,
+    12,
+    0,
+)  # from here on the micro batch has to be as large; before, that of all GPUs of a node with the accumulation
 
 
 def at_once(config: TrlConfig, micro: int) -> int | None:
@@ -82,7 +87,7 @@ def split_rule(config: TrlConfig) -> SplitRule | None:
     from cfglint.batch.solver import SplitRule
 
     args = config.arguments
-    if config.only("kto") and args["loss_type"] != WITHOUT_KL:
+    if config.only("kto") and args["loss_type"] != WITHOUT_KL and config.trl_version >= SMALLEST_MICRO_BATCH:
         return SplitRule(lambda micro, *_: micro >= SMALLEST_FOR_KL, SMALLEST_FOR_KL, "KTO requires a micro batch of 2")
     per_prompt = count(args["num_generations"])
     if not config.own_sampler or per_prompt is None or not 1 < per_prompt < generated.MOST_GENERATIONS:

@@ -70,7 +70,8 @@ def refused(config: TrlConfig, name: str, processes: int | None) -> list[Refusal
     defaults = {**args.defaults, **machine}
     reported = SIZES if config.batch.problem is not None else ()
     defaults.update((name, unknown_field(name)) for name in reported)
-    written = {name: value for name, value in args.given.items() if name not in reported}
+    late = config.set_later if name in BESIDE else ()  # those of TrainingArguments are built again
+    written = {name: value for name, value in args.given.items() if name not in reported and name not in late}
     kinds = args.fields.types
     words = Words(KEPT, {(WORLD,): "", (DEVICE,): ""}, lambda key: kinds.get(key) == "bool", PLACES, {(WORLD,): "GPU"})
     varying = (WORLD, DEVICE, *args.unknown, *reported, *args.redefined)

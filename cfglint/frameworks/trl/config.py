@@ -17,6 +17,7 @@ from cfglint.frameworks.trl.parser import CASTS, NULL_WORDS_READ, UncastString, 
 from cfglint.frameworks.trl.releases import CLASSES, HISTORY
 from cfglint.launch.accelerate_options import is_option
 from cfglint.launch.overrides import ARGS, Override
+from cfglint.launch.program import HF_PARSER
 from cfglint.source.annotations import Operand, Sequence
 from cfglint.source.document import Document, Path
 from cfglint.source.python.call import CallDocument
@@ -62,6 +63,7 @@ class TrlConfig(TrainerConfig):
             launch = changed(facts.launch, doubts=(unread,), program=None, not_read=(*facts.launch.not_read, unread))
             facts = facts.replace(strict_keys=False, trainer=None, launch=launch)
         self.refused: list[UncastString] = []
+        self.set_later: set[str] = set()  # the keys that the parser sets on classes that it has built
         self.env: Operand = {}
         super().__init__(documents, facts, kinds)
         option = self.command.options.given.get(PROCESSES) if self.command is not None else None
@@ -74,9 +76,9 @@ class TrlConfig(TrainerConfig):
         names = {key for key in self.values if isinstance(key, str)}
         named = self.facts.trainer
         self.trainers = (named,) if named is not None else likely_trainers(names, self.trl_version)
-        table = fields(self.trl_version, self.trainers, self.version)
-        if self.facts.launch.program is not None:
-            table = table.of_program(self.facts.launch.program, self.trl_version)
+        table, program = fields(self.trl_version, self.trainers, self.version), self.facts.launch.program
+        if program is not None:
+            table = table.of_program(program, self.trl_version)
         if self.documents[0].is_command:
             self.values = complemented(self.values, table.types, table.defaults)
         found = self.values
@@ -84,12 +86,13 @@ class TrlConfig(TrainerConfig):
             words = set(self.values) if self.documents[0].is_command else set()
             words.update(override.key for override in self.facts.overrides if override.origin == ARGS)
             sets_file = self.documents[0].syntax == "yaml" and self.trl_version < CASTS
-            texts = {name: value for name, value in self.values.items() if not sets_file or name in words}
+            uncast = {name for name in self.values if sets_file and name not in words}
+            self.set_later = uncast if program is None or program.parser != HF_PARSER else set()
+            texts = {name: value for name, value in self.values.items() if name not in uncast}
             nullable = table.nullable if self.trl_version >= NULL_WORDS_READ else set()
             cast_values, self.refused = cast(texts, table.types, nullable, words)
             found = {name: cast_values.get(name, value) for name, value in self.values.items() if name in cast_values or name not in texts}
         self.values = {name: found.get(name, value) for name, value in self.values.items()}
-        program = self.facts.launch.program
         parsed = {name: value for name, value in found.items() if program is None or name not in program.changed}
         refused = {uncast_string.name for uncast_string in self.refused}
         return TrlArguments(parsed, self.version, table, self.trl_version, refused, self.own_defaults)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from cfglint.findings.releases import Releases
 from cfglint.frameworks.huggingface.field_operations import INIT, Operation
 from cfglint.frameworks.huggingface.field_operations import OPERATIONS as TRAINER_OPERATIONS
+from cfglint.frameworks.huggingface.trainer_options import PREPARED, refused_preparation
 from cfglint.frameworks.peft.fields import TASKS
 from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.trl.config import TrlConfig
@@ -16,9 +17,10 @@ from cfglint.source.annotations import Operand
 CUTS_IN_ARROW = Releases((0, 16, 0), (1, 0, 0))  # SFT cuts samples by an operation of pyarrow
 SLICES = (1, 8, 0)  # from here on SFT cuts each sample while it prepares the data; before, in the first batch
 NEW_PREFERENCES = {"dpo": (0, 29, 0), "kto": (1, 3, 0)}  # the releases in which the trainers were rewritten
-COMPARES = {"dpo": (0, 29, 0), "kto": (1, 8, 0), "reward": ()}  # from here on the length of a sample is compared
-CUTS_PROMPTS = Releases((0, 13, 0))  # DPO cuts prompts and completions, as long as it has the fields
+COMPARES = {"dpo": (0, 29, 0), "kto": (1, 8, 0), "reward": (0, 12, 0)}  # from here on the length of a sample is compared
+CUTS_PROMPTS = Releases((0, 12, 0))  # DPO cuts each prompt and completion, as long as it has the fields
 TEXT_LOOKED_UP = Releases((0, 15, 0), (0, 17, 0))  # SFT looks up the column `dataset_text_field` in every data set
+CHARS_PER_TOKEN = 3.6  # by which packing multiplies the length at first (0.12.0 trainer/utils.py:606, ConstantLengthDataset)
 COPIES_OPTIONS = (1, 8, 0)
 PACKS_IN_BINS = (0, 24, 0)  # the oldest release whose packing was compared
 COUNTS_BINS = Releases((0, 29, 0), (1, 0, 0))  # which cut samples themselves
@@ -116,6 +118,9 @@ def sample_length(value: Operand, config: TrlConfig) -> None:
             raise TypeError("an integer is required")
         if isinstance(value, int) and value < 0:
             raise ValueError(f"`start`(0) should be greater than or equal to 0 and not greater than `stop`({value})")
+    elif prepares(config) and release < PREPARED.until and isinstance(value, (str, list, dict)):
+        _ = value * CHARS_PER_TOKEN if packs else None  # type: ignore[operator]
+        raise TypeError(f"argument 'max_length': '{type(value).__name__}' object cannot be interpreted as an integer")
     elif config.only("kto") and release < COMPARES["kto"]:
         _ = [0][:value]
     elif config.only(*(name for name, since in COMPARES.items() if since <= release)):
@@ -142,6 +147,18 @@ def refuses_reference_batch(value: Operand, config: TrlConfig) -> object:
     """Whether the loader of the reference pass refuses it (trainer/dpo_trainer.py:1180); null and 0 mean the batch of the evaluation."""
     rewritten = config.only(*(name for name, since in NEW_PREFERENCES.items() if since <= config.trl_version))
     return value and (not isinstance(value, int) or value < 0) and rewritten and config.arguments["precompute_ref_log_probs"]
+
+
+def dataset_options(value: Operand, config: TrlConfig) -> object:
+    refused = refused_preparation(value, config.trl_version) if config.only("sft") else ""
+    if refused:
+        raise TypeError(refused.partition(": ")[2])
+    return config.only("sft") and value is not None and value.get("skip_prepare_dataset")
+
+
+def cut_part(value: Operand, config: TrlConfig) -> object:
+    """Cut a prompt or completion as DPO does (0.12.0 trainer/dpo_trainer.py:744, 0.17.0 :604)."""
+    return config.trl_version in CUTS_PROMPTS and config.only("dpo") and value is not None and [0][:value]
 
 
 # fmt: off
@@ -176,13 +193,13 @@ OPERATIONS = (
     Operation("lora_task_type", INIT, lambda value, config: adapters(config) and value is not None and value not in TASKS,
         f"ValueError: Invalid task type: '{{value}}'. Must be one of the following task types: {', '.join(TASKS)}."),
     # trainer/sft_trainer.py:1008
-    Operation("dataset_kwargs", INIT, lambda value, config: config.only("sft") and value is not None and value.get("skip_prepare_dataset")),
+    Operation("dataset_kwargs", INIT, dataset_options),
     Operation("max_length", INIT, sample_length),
     Operation("max_seq_length", INIT, sample_length),
-    # DPO cuts prompts and completions (0.17.0 trainer/dpo_trainer.py:604)
-    *(Operation(name, INIT,
-        lambda value, config: config.trl_version in CUTS_PROMPTS and config.only("dpo") and value is not None and [0][:value])
-        for name in ("max_prompt_length", "max_completion_length")),
+    *(Operation(name, INIT, cut_part) for name in ("max_prompt_length", "max_completion_length")),
+    # a former name (0.12.0 trainer/dpo_config.py:187)
+    Operation("max_target_length", INIT,
+        lambda value, config: config.arguments["max_completion_length"] is None and cut_part(value, config)),
     # transformers 5.23.0 generation/configuration_utils.py (GenerationConfig.validate)
     Operation("max_completion_length", INIT, lambda value, config: config.own_sampler and value is not None and value <= 0,
         "ValueError: `max_new_tokens` must be greater than 0, but is {value}."),

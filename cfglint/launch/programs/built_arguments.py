@@ -63,7 +63,7 @@ PASSED = ("optimizer", "lr_scheduler", "mpu")
 MOST = 200  # expressions that are followed
 SEQ2SEQ_CLASS = "Seq2SeqTrainingArguments"
 EXPERIMENTAL = ".experimental."  # other classes of the same names
-MODEL_OF_TRAINER, CONFIG_OF_TRAINER = "model", "peft_config"
+MODEL_OF_TRAINER, REFERENCE_OF_TRAINER, CONFIG_OF_TRAINER = "model", "ref_model", "peft_config"
 CHECKPOINT = "pretrained_model_name_or_path"
 BITS = ("load_in_4bit", "load_in_8bit")
 OWN_PARTS = (("optimizer", "learning rate", "weight decay"), ("schedule",))  # by the values of a trainer's `optimizers`
@@ -226,7 +226,10 @@ def with_trainers(program: ProgramFacts, context: Context) -> ProgramFacts:
 def trained(facts: ProgramFacts, program: ProgramFacts, evaluated: Evaluated, node: ast.AST | None = None) -> ProgramFacts:
     """The facts with the trainers, the adapters and the imports of a program; `node` makes the arguments of the trainers."""
     trainers, adapters = trainer_calls(program, evaluated, node), tuple(adapter_calls(program, evaluated))
+    given = ((call, call.document.values.get("packing")) for call in trainers)  # an argument of SFTTrainer before TRL 0.13
+    packs = next((f"`packing` of {call.name}" for call, value in given if value or isinstance(value, Unknown)), "")
     facts = changed(facts, trainer_calls=trainers, adapters=adapters, imports=imports(program, evaluated))
+    facts.own_samples = facts.own_samples or packs
     if facts.parser in HF_PARSERS and node is None:
         add_filled(facts, evaluated)
     return facts
@@ -417,7 +420,17 @@ def trainer_call(made: MadeCall, program: ProgramFacts) -> TrainerCall:
         own_parts = tuple(part for parts, value in zip(OWN_PARTS, pair, strict=True) if value.data is not None for part in parts)
     else:
         own_parts = tuple(part for parts in OWN_PARTS for part in parts) if given is not None else ()
-    return TrainerCall(name, package, document, certain, fields, callbacks, is_streamed, base, resumes, recipe, own_parts)
+    named = is_name(made, MODEL_OF_TRAINER, 0), is_name(made, REFERENCE_OF_TRAINER, 1)
+    return TrainerCall(name, package, document, certain, fields, callbacks, is_streamed, base, resumes, recipe, own_parts, named)
+
+
+def is_name(made: MadeCall, parameter: str, place: int) -> bool | None:
+    """Whether a trainer is given a model as its name; None if that is not known."""
+    given = [made.arguments[parameter][1]] if parameter in made.arguments else made.positional[place : place + 1]
+    if not given and not made.every:
+        return None
+    data = given[0].data if given else None
+    return True if isinstance(data, str) else False if data is None or isinstance(data, Opaque) else None
 
 
 def adapter_calls(program: ProgramFacts, evaluated: Evaluated | None) -> Iterator[AdapterCall]:

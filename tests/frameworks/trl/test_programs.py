@@ -117,6 +117,63 @@ def test_packing_without_flash_attention(checked_project, words, release, codes)
     assert [each["code"] for each in report["diagnostics"]] == codes
 
 
+GIVEN = """\
+from transformers import AutoModelForCausalLM, TrainingArguments
+from trl import {0}Config, {0}Trainer
+loaded = AutoModelForCausalLM.from_pretrained("m")
+{0}Trainer({1}, args={0}Config("o"{2}){3}).train()
+"""
+OPTIONS = ", model_init_kwargs={'use_cache': False}"
+
+
+@each_case(
+    ("trainer", "model", "fields", "keywords", "release", "expected"),
+    [
+        ("DPO", "'m'", OPTIONS, "", "0.12.0", []),
+        ("DPO", "loaded", OPTIONS, "", "0.12.0", [("TRL058", "error")]),
+        ("DPO", "model=load()", OPTIONS, "", "0.12.0", [("TRL058", "warning")]),
+        ("DPO", "loaded", OPTIONS, "", "0.19.0", []),  # a warning of the trainer's own
+        ("DPO", "'m', 'm'", ", ref_model_init_kwargs={'use_cache': False}", "", "0.12.0", []),
+        ("DPO", "'m'", ", ref_model_init_kwargs={'use_cache': False}", "", "0.12.0", [("TRL058", "error")]),  # of no reference model
+        ("SFT", "loaded", OPTIONS, "", "0.14.0", [("TRL058", "error")]),
+        ("SFT", "loaded", OPTIONS, "", "0.15.0", []),
+        ("SFT", "'m'", "", OPTIONS, "0.12.0", []),
+        ("SFT", "loaded", "", OPTIONS, "0.12.0", [("KEY212", "error")]),
+        ("SFT", "load()", "", OPTIONS, "0.12.0", [("KEY212", "warning")]),
+        ("CPO", "loaded", OPTIONS, "", "0.8.2", [("TRL058", "error")]),
+        ("SFT", "'m'", "", ", dataset_kwargs=[('add_special_tokens', True)]", "0.12.0", [("KEY212", "error")]),
+        ("SFT", "'m'", "", ", dataset_kwargs={'skip_prepare_dataset': True}", "0.12.0", []),
+        ("SFT", "'m'", ", dataset_kwargs={'skip': True}", "", "0.14.0", [("TYP200", "error")]),
+        ("SFT", "'m'", ", dataset_kwargs={'skip': True}", "", "0.15.0", []),
+    ],
+)
+def test_options_that_a_trainer_does_not_take(checked_project, trainer, model, fields, keywords, release, expected):
+    code = GIVEN.format(trainer, model, fields, keywords)
+    assert found(checked_project({"t.py": code}, f"trl=={release}", "transformers==4.46.3", paths=["t.py"])) == expected
+
+
+@each_case(
+    ("arguments", "keywords", "release", "steps"),
+    [
+        ("TrainingArguments('o')", "packing=True", "0.7.10", None),
+        ("TrainingArguments('o')", "packing=False", "0.7.10", 375),
+        ("TrainingArguments('o', max_steps=9)", "packing=True", "0.7.10", 9),
+        ("SFTConfig('o')", "packing=True", "0.12.0", None),
+    ],
+)
+def test_blocks_of_samples_are_not_counted(checked_project, arguments, keywords, release, steps):
+    imported = "from trl import SFTConfig, SFTTrainer\n" if "SFTConfig" in arguments else "from trl import SFTTrainer\n"
+    code = "from transformers import TrainingArguments\n" + imported + f"SFTTrainer('m', args={arguments}, {keywords}).train()\n"
+    report = checked_project({"t.py": code}, f"trl=={release}", "transformers==4.37.2", options=["--num-examples", "1000", "--gpus", "1"])
+    assert report["runs"][0]["resolved"]["total_steps"] == steps
+
+
+def test_a_missing_output_folder_is_an_argument_of_the_class(checked_project):
+    code = "from trl import RewardConfig, RewardTrainer\nRewardTrainer('m', args=RewardConfig(seed=1)).train()\n"
+    [error] = checked_project({"t.py": code}, "trl==0.8.5", "transformers==4.40.2", paths=["t.py"])["diagnostics"]
+    assert error["exception"] == "TypeError: RewardConfig.__init__() missing 1 required positional argument: 'output_dir'"
+
+
 SPREAD = """\
 from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
 model = AutoModelForCausalLM.from_pretrained("m"{})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ast import literal_eval
 
-from cfglint.evaluate import Reason
+from cfglint.evaluate import Reason, Unknown
 from cfglint.findings.diagnostic import IN_BRANCH, Fix, unpinned
 from cfglint.findings.fix_builders import outside
 from cfglint.findings.releases import Releases
@@ -15,6 +15,7 @@ from cfglint.frameworks import of_package
 from cfglint.frameworks.huggingface.batch import no_length, wanted_steps
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.rules import keyword, of
+from cfglint.frameworks.huggingface.trainer_options import refused_loading, refused_preparation
 from cfglint.frameworks.releases._modelled import RELEASES
 from cfglint.frameworks.releases.history import NAME, SINCE, UNTIL, Span, holds
 from cfglint.frameworks.releases.versions import Version, dotted
@@ -142,6 +143,20 @@ def is_literal(text: str) -> bool:
     except (ValueError, SyntaxError, TypeError, MemoryError):
         return False
     return True
+
+
+@rule("KEY212")
+def refused_trainer_argument(config: TrainerConfig) -> Iterator[Finding]:
+    for call, release in modelled_calls(config):
+        given = {name: value for name, value in call.document.values.items() if not isinstance(value, Unknown)}
+        for name, text, doubts in refused_loading(call.name, release, call.named, given.get):
+            finding = about_keyword(config, call, name, f"`{name}` is not accepted with a model that is loaded", text, f"remove `{name}`")
+            finding.depends_on = (*finding.depends_on, *doubts)
+            yield finding
+        text = refused_preparation(given.get("dataset_kwargs"), release) if call.name == "SFTTrainer" else ""
+        if text:
+            message = f"`dataset_kwargs` is not accepted by {call.name}: {text.partition('() ')[2]}"
+            yield about_keyword(config, call, "dataset_kwargs", message, text, "remove `dataset_kwargs`")
 
 
 @rule("KEY208")

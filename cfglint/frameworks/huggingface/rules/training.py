@@ -136,9 +136,8 @@ def negative_noise_alpha(config: TrainerConfig) -> Iterator[Finding]:
 def invalid_deepspeed_value(config: TrainerConfig) -> Iterator[Finding]:
     value: ConfigValue = config.arguments["deepspeed"]
     if value and not isinstance(value, (str, dict)):
-        text = f"TypeError: stat: path should be string, bytes, os.PathLike or integer, not {type(value).__name__}"
-        if isinstance(value, int):
-            text = "OSError: [Errno 9] Bad file descriptor"
+        what = f"TypeError: stat: path should be string, bytes, os.PathLike or integer, not {type(value).__name__}"
+        text = "OSError: [Errno 9] Bad file descriptor" if isinstance(value, int) else what
         message = f"`deepspeed` is {shown(value)}; it must be a mapping or a file name"
         yield Finding(of(config, "deepspeed"), message, exception=text, help=remove_key("deepspeed") | "name a DeepSpeed config")
 
@@ -192,11 +191,9 @@ def too_few_samples(config: TrainerConfig) -> Iterator[Finding]:
     setting, size = of(config, "dataloader_drop_last"), config.batch.micro_batch
     remedy: Remedy | str = set_key("dataloader_drop_last", False) | "a smaller `per_device_train_batch_size`"
     message = f"`dataloader_drop_last` drops all {examples} samples: they do not fill one batch"
-    if not config.arguments["dataloader_drop_last"]:  # the loader gives each process the same number, rounded down
-        message, remedy = (
-            f"{examples} samples are fewer than the {config.world_size} processes",
-            "train on more samples, or with fewer processes",
-        )
+    if not config.arguments["dataloader_drop_last"]:  # each process gets the same number, rounded down
+        message = f"{examples} samples are fewer than the {config.world_size} processes"
+        remedy = "train on more samples, or with fewer processes"
     elif config.version >= ZERO_IS_A_LIMIT:
         message += " on each process"
     if config.version >= ZERO_IS_A_LIMIT and limit <= 0:
@@ -230,10 +227,10 @@ def missing_dataloader_workers(config: TrainerConfig) -> Iterator[Finding]:
         message = f"`{name}` requires `dataloader_num_workers` > 0, but it is 0"
         remedy, unset = set_key("dataloader_num_workers", 2) | remove_key(name), config.unset("dataloader_num_workers")
         yield Finding(of(config, name), message, exception=f"ValueError: {text}", depends_on=unset, help=remedy)
-    if context is not None and workers > 0 and context not in ("fork", "spawn", "forkserver"):
-        text = "ValueError: multiprocessing_context option should specify a valid start method in ['fork', 'spawn', 'forkserver']"
-        methods, what = ("fork", "spawn", "forkserver"), "; it must be fork, spawn or forkserver"
-        yield unlisted(config, "dataloader_multiprocessing_context", context, what, methods, text)
+    methods = ("fork", "spawn", "forkserver")
+    if context is not None and workers > 0 and context not in methods:
+        text = f"ValueError: multiprocessing_context option should specify a valid start method in {[*methods]}"
+        yield unlisted(config, "dataloader_multiprocessing_context", context, "; it must be fork, spawn or forkserver", methods, text)
 
 
 @rule("HFT049")
@@ -306,8 +303,7 @@ def invalid_optim_args(config: TrainerConfig) -> Iterator[Finding]:
     for part in value.replace(" ", "").split(","):
         count = part.count("=")
         if count != 1:
-            found = "too many values to unpack (expected 2)" if count else "not enough values to unpack (expected 2, got 1)"
-            text = f"ValueError: {found}"
+            text = f"ValueError: {'too many' if count else 'not enough'} values to unpack (expected 2{'' if count else ', got 1'})"
             message = f"`optim_args` contains {shown(part)}, which is not name=value"
             yield Finding(of(config, "optim_args"), message, exception=text, help="write name=value, with commas between several")
             return
@@ -352,16 +348,13 @@ def missing_target_modules(config: TrainerConfig) -> Iterator[Finding]:
         message = f"`optim: {optimizer}` does not support multiple processes (DDP)"
         yield Finding(setting, message, exception=text, help=set_key("optim", optimizer.removesuffix("_layerwise")))
     if config.arguments["optim_target_modules"] is None:
-        text = f"ValueError: You need to define `optim_target_modules` to use {optimizer} optimizers"
-        if galore:
-            text = "ValueError: You need to define a `optim_target_modules` in order to properly use GaLore optimizers"
+        what = "a `optim_target_modules` in order to properly use GaLore" if galore else f"`optim_target_modules` to use {optimizer}"
+        text, message = f"ValueError: You need to define {what} optimizers", f"`optim: {optimizer}` requires `optim_target_modules`"
         unset = config.unset("optim_target_modules")
-        message = f"`optim: {optimizer}` requires `optim_target_modules`"
         yield Finding(setting, message, exception=text, depends_on=unset, help=set_key("optim_target_modules", "all-linear"))
     if optimizer.endswith("layerwise") and accumulation != 1:
-        text = f"ValueError: Layerwise {optimizer} does not support gradient accumulation!"
-        if galore:
-            text = "ValueError: Layerwise GaLoRE optimizer do not support gradient accumulation !"
+        does, end = ("GaLoRE optimizer do", " !") if galore else (f"{optimizer} does", "!")
+        text = f"ValueError: Layerwise {does} not support gradient accumulation{end}"
         message = f"`optim: {optimizer}` does not support gradient accumulation, but `gradient_accumulation_steps` is {shown(accumulation)}"
         remedy = set_key("gradient_accumulation_steps", 1) | set_key("optim", optimizer.removesuffix("_layerwise"))
         yield Finding(setting, message, exception=text, help=remedy)

@@ -23,6 +23,7 @@ from cfglint.frameworks.trl.releases import ENTRY, HISTORY, is_experimental
 from cfglint.frameworks.trl.rules import of, shown
 from cfglint.launch.accelerate_options import PACKAGED, is_flag, is_option, refused
 from cfglint.source.annotations import Iterator, Sequence
+from cfglint.source.python.call import CallDocument
 
 # The parser refuses unknown keys, in the words of the release; before and between, it drops them (trl 0.13.0, 0.18.0 scripts/utils.py).
 OLD_REFUSAL = Releases((0, 9, 6), (0, 13, 0), "`Some specified config arguments are not used by the TrlParser`")
@@ -303,9 +304,13 @@ def dataset_name_required(config: TrlConfig) -> Iterator[Finding]:
 
 @rule("TRL006")
 def output_dir_required(config: TrlConfig) -> Iterator[Finding]:
-    if config.parsed and config.arguments.lacks("output_dir") and config.facts.complete and not config.lacks_class:
+    lacks = config.arguments.lacks("output_dir") or ("output_dir" in config.set_later and config.arguments["output_dir"] is None)
+    if config.parsed and lacks and config.facts.complete and not config.lacks_class:
+        document, text = config.documents[0], None
+        if isinstance(document, CallDocument):
+            text = f"TypeError: {document.name}.__init__() missing 1 required positional argument: 'output_dir'"
         message = "`output_dir` is missing; it is required before transformers 4.49"
-        yield Finding(config.setting("output_dir"), message, help=set_key("output_dir", "out"))
+        yield Finding(of(config, "output_dir"), message, exception=text, help=set_key("output_dir", "out"))
 
 
 @rule("TRL005")

@@ -10,7 +10,7 @@ from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import counted
 from cfglint.frameworks.huggingface.rules import unlisted
-from cfglint.frameworks.trl.batch import GENERATION, GENERATION_STEPS, WITHOUT_KL, count, generation
+from cfglint.frameworks.trl.batch import GENERATION, GENERATION_STEPS, SMALLEST_MICRO_BATCH, WITHOUT_KL, count, generation
 from cfglint.frameworks.trl.config import TrlConfig
 from cfglint.frameworks.trl.field_operations import adapters as peft
 from cfglint.frameworks.trl.field_operations import skips_preparation
@@ -162,7 +162,8 @@ def precompute_with_streaming(config: TrlConfig) -> Iterator[Finding]:
         yield Finding(of(config, "precompute_ref_log_probs"), message, related=(of(config, key),), help=remedy)
 
 
-ANY_LOSS = Releases((0, 8, 0), (0, 12, 0), "a micro batch of 1, with every loss")
+NODE_BATCH = Releases((0, 8, 0), SMALLEST_MICRO_BATCH, "a global batch of 1")  # on the GPUs of a node
+LOSS_MATTERS = (0, 11, 0)  # before, every loss has the KL term
 IN_ORDER = Releases((1, 6, 0), of="another order of the samples")
 
 
@@ -172,19 +173,20 @@ def kto_batch(config: TrlConfig) -> Iterator[Finding]:
     args = config.arguments
     if not config.only("kto") or any(refusal.kind == "TRL054" for refusal in config.refusals):
         return
-    if args["loss_type"] == WITHOUT_KL and config.trl_version not in ANY_LOSS:
+    if args["loss_type"] == WITHOUT_KL and config.trl_version >= LOSS_MATTERS:
         return
     micro, order = config.batch.micro_batch, args["train_sampling_strategy"]
+    by_node = config.trl_version in NODE_BATCH
     if config.trl_version in IN_ORDER and order != "sequential":
         text = f"ValueError: Loss type `{args['loss_type']!r}` estimates the KL divergence term and requires "
         text += "`train_sampling_strategy='sequential'`"
         message = f'`train_sampling_strategy` is {shown(order)}; KTO requires "sequential"'
         remedy = set_key("train_sampling_strategy", "sequential") | remove_key("train_sampling_strategy")
         yield Finding(of(config, "train_sampling_strategy"), message, exception=text, help=remedy)
-    elif isinstance(micro.value, int) and micro.value == 1:
-        head = "Batch size is 1 (too small)" if config.trl_version in ANY_LOSS else "Actual (not effective) batch size must be > 1"
+    elif micro.value == 1 and (not by_node or config.batch.global_batch.value == 1):
+        head = "Batch size is 1 (too small)" if by_node else "Actual (not effective) batch size must be > 1"
         text = f"ValueError: {head}. KTO will not work properly because the KL term will be "
-        words = "`per_device_train_batch_size` is 1; KTO requires at least 2"
+        words = f"{'the global batch size' if by_node else '`per_device_train_batch_size`'} is 1; KTO requires at least 2"
         advice = "set `per_device_train_batch_size: 2` or more"
         yield Finding(micro, words, exception=f"{text}equivalent to the implied reward.", help=advice)
 

@@ -8,6 +8,8 @@ from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import counted
 from cfglint.frameworks.huggingface.batch import no_length, wanted_steps
 from cfglint.frameworks.huggingface.rules import unlisted
+from cfglint.frameworks.huggingface.rules.program_code import trainer_calls
+from cfglint.frameworks.huggingface.trainer_options import LOADING, refused_loading
 from cfglint.frameworks.trl.config import TrlConfig
 from cfglint.frameworks.trl.field_operations import adapters as peft
 from cfglint.frameworks.trl.rules import NEW_ENGINE, TRUNCATIONS, losses, of, refused, unknown_truncation
@@ -156,22 +158,15 @@ def reward_weights_length(config: TrlConfig) -> Iterator[Finding]:
         yield Finding(of(config, "reward_weights"), message, related=(of(config, "reward_funcs"),), exception=text, help=advice)
 
 
-# The trainers that refuse options for a model that the script has loaded already, and their releases.
-LOADED: dict[str, Releases] = {"dpo": Releases((0, 9, 2), (0, 19, 0), "DPO"), "kto": Releases((0, 8, 0), (0, 27, 0), "KTO")}
-
-
 @rule("TRL058")
 def model_options_for_instance(config: TrlConfig) -> Iterator[Finding]:
-    if not config.checked_in(LOADED):
-        return
-    trainer = config.trainers[0].upper()
-    for name, what in (("model_init_kwargs", "model"), ("ref_model_init_kwargs", "ref_model")):
-        if config.arguments[name] is None or not config.arguments.known(name):
-            continue
-        passed = f"{what.replace('ref_', '')}_kwargs" if trainer == "KTO" and what == "model" else name
-        text = f"ValueError: You passed {passed} to the {trainer}Trainer/{trainer}Config, but your {what} is already instantiated."
-        message = f"`{name}` is not accepted: the script loads the model itself"
-        yield Finding(of(config, name), message, exception=text, help=remove_key(name), depends_on=config.rest)
+    trainer, args = f"{config.trainers[0].upper()}Trainer", config.arguments
+    call = next((call for call in trainer_calls(config) if call.name == trainer), None)
+    named = call.named if call is not None else (trainer == "SFTTrainer",) * 2  # all scripts of TRL load the model, except for SFT
+    known = {name: args[name] for name, _ in LOADING if config.has_field(name) and args.known(name) and len(config.trainers) == 1}
+    for name, text, doubts in refused_loading(trainer, config.trl_version, named, known.get):
+        message = f"`{name}` is not accepted: the {'program' if call is not None else 'script'} loads the model itself"
+        yield Finding(of(config, name), message, exception=text, help=remove_key(name), depends_on=(*config.rest, *doubts))
 
 
 ITERABLE = {"grpo": Releases((0, 17, 0), (1, 9, 0), "GRPO"), "rloo": Releases((0, 22, 0), (1, 9, 0), "RLOO")}
