@@ -23,7 +23,7 @@ from cfglint.source.shell.wrappers import SHELLS, SUBMIT, WRITTEN
 Clause = tuple[list[SyntaxNode], list[SyntaxNode]]  # condition or patterns, body
 
 MOST_ROUNDS = 100
-EQUAL, DIFFERENT = ("=", "==", "-eq"), ("!=", "-ne", "-gt", "-lt", "-ge", "-le")
+EQUAL, DIFFERENT = ("=", "==", "-eq"), ("!=", "-ne", "-gt", "-lt", "-ge", "-le", "<", ">")
 VARIABLE = re.compile(r'"?\$\{?([A-Za-z_]\w*)\}?"?$').match
 
 
