@@ -208,7 +208,7 @@ def unread_parsers(facts: ProgramFacts, made: list[Construction]) -> tuple[Reaso
     parser = (of_classes or made)[0]
     path, line = parser.scope.module.path, getattr(parser.call, "lineno", 0)
     why = ""
-    if of_classes and len(made) > 1:  # each of which may take a part of the line
+    if of_classes and len(made) > 1 and not facts.parser:  # each of which may take a part of the line
         facts.parser, why = parser.kind, "it has several parsers"
     elif not of_classes:
         composed = any(dotted(other.call.func)[-2:] == ["hydra", "main"] for other in made)
@@ -250,7 +250,13 @@ def has_own_words(parser: Construction) -> bool:
     found = [parser.scope.resolve(node) if isinstance(node, ast.Name) else None for node in given]
     values = [named.node if isinstance(named, Definition) else node for named, node in zip(found, given, strict=True)]
     values = [value.value if isinstance(value, ast.Assign) else value for value in values]
-    return bool(values) and all(isinstance(value, (ast.List, ast.Tuple, ast.Call)) for value in values)
+    made = [value for value in values if isinstance(value, (ast.List, ast.Tuple, ast.Call)) and not is_rest(value)]
+    return bool(values) and len(made) == len(values)
+
+
+def is_rest(value: ast.expr) -> bool:
+    """Whether an expression is what another parser leaves of the line."""
+    return isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "parse_known_args"
 
 
 def unread_training(name: str, program: ProgramFacts) -> Reason:

@@ -46,6 +46,7 @@ from cfglint.launch.programs.scopes import (
     code_of,
     dotted,
     keyword,
+    literal,
     named_in,
     reachable,
     value_of,
@@ -118,8 +119,7 @@ def read_program(path: str, package: str, folders: list[str], read: Callable[[st
     named = [(scope, call, scope.resolve(call.func)) for scope in scopes for call in scope.calls()]
     facts = ProgramFacts(path)
     add_trainers(facts, named)
-    if len(made) == 1 and made[0].kind in HF_PARSERS:
-        fill(facts, made[0], scopes)
+    fill_from_classes(facts, made, scopes)
     facts.scopes = tuple(scopes)
     evaluations = facts.evaluations = Evaluations(modules, scopes[0].module, entry)
     any_line = Context((), True, read=read, folders=tuple(folders))
@@ -189,6 +189,28 @@ def fill_from_argparse(facts: ProgramFacts, made: list[Construction], evaluated:
         parsers = [same for same in parsers if any(parser.parses for parser in same)]
     if len(parsers) == 1:
         facts.parser, (facts.fields, facts.complete, facts.refuses) = ARGPARSE, options_of(parsers[0])
+
+
+def fill_from_classes(facts: ProgramFacts, made: list[Construction], scopes: list[Scope]) -> None:
+    """Add the arguments of the one parser of classes; what a parser of options takes before it and leaves it is not known."""
+    taking = [construction for construction in made if not leaves_words(construction)]
+    if len(taking) != 1 or taking[0].kind not in HF_PARSERS:
+        return
+    fill(facts, taking[0], scopes)
+    takers = [call for construction in made if construction is not taking[0] for _, call in construction.uses() if call is not None]
+    options = {str(literal(node)).lstrip("-").replace("-", "_") for call in takers for node in call.args}
+    facts.complete = facts.complete and not takers
+    facts.stores += tuple((None, name) for name in sorted(options & known_fields(facts.arguments)))
+    facts.changed = tuple(sorted({name for _, name in facts.stores}))
+
+
+def leaves_words(parser: Construction) -> bool:
+    """Whether a parser leaves the words that it does not know to another one."""
+    uses = [*parser.uses()]
+    methods = {method for method, _ in uses}
+    named = all(isinstance(literal(node), str) for method, call in uses if method == "add_argument" and call for node in call.args)
+    is_plain = parser.kind == ARGPARSE and not parser.is_own and named
+    return is_plain and {"parse_known_args"} <= methods <= {"parse_known_args", "add_argument"}
 
 
 def parsers_of_line(made: list[Construction]) -> list[Construction]:

@@ -404,6 +404,23 @@ def test_what_a_program_makes_of_its_words_is_parsed(check, change, micro_batch)
         assert run["resolved"]["global_batch"] == (micro_batch and 4 * micro_batch)
 
 
+@each_case(
+    ("options", "parsed", "micro_batch", "reads"),
+    [
+        ("'--mode'", "args=rest", 2, True),
+        ("'--mode'", "return_remaining_strings=True", 2, True),
+        (f"'--{SET}'", "args=rest", None, True),
+        ("*names", "args=rest", None, False),
+    ],
+)
+def test_a_parser_that_leaves_words_to_that_of_classes(check, options, parsed, micro_batch, reads):
+    first = f"import argparse\nfirst = argparse.ArgumentParser()\nfirst.add_argument({options})\nknown, rest = first.parse_known_args()\n"
+    made = f"HfArgumentParser(TrainingArguments).parse_args_into_dataclasses({parsed})"
+    code = f"from transformers import HfArgumentParser\nargs, *_ = {made}\n"
+    [run] = check(first + code, line=f"torchrun --nproc_per_node 4 train.py --mode a --output_dir o --{SET} 2")["runs"]
+    assert (run["resolved"]["micro_batch"], run["read"]) == (micro_batch, reads)
+
+
 def test_arguments_of_a_trainer_that_only_evaluates_are_no_run(check):
     [run] = check(f"Trainer(model, TrainingArguments('x', {SET}=3)).evaluate()\n{MADE}")["runs"]
     assert run["resolved"]["micro_batch"] == 4

@@ -31,7 +31,7 @@ def commands(text, files=None):
         ('run $(cd "$(dirname $0)"/../data; pwd)', ["run %root%/../data"]),
         ('run $(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" &> /dev/null && pwd)', ["run %root%"]),
         ('N=${N:-1}; if [[ "$N" -gt 1 ]]; then run $N; else run one; fi; run $N', ["run <?>", "run one", "run 1"]),
-        ('N=1; if [[ $N > 1 ]]; then run $N; else run one; fi; run $N', ["run <?>", "run one", "run 1"]),
+        ("N=1; if [[ $N > 1 ]]; then run $N; else run one; fi; run $N", ["run <?>", "run one", "run 1"]),
         ("T=$(cd /a/b/..; pwd)\ncd $T/../c\nrun $(pwd)", ["run /c"]),
         ('ARGS=(--a 1 "b c")\nrun "${ARGS[@]}" ${#ARGS[@]}', ["run --a 1 b c 3"]),
         ('ARGS="--a 1\n --b 2"\nrun $ARGS', ["run --a 1 --b 2"]),
