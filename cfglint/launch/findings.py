@@ -25,7 +25,7 @@ from cfglint.launch.slurm import Header
 from cfglint.source.annotations import Iterable, TypeGuard
 from cfglint.source.files import EXTENSIONS
 from cfglint.source.record import changed
-from cfglint.source.shell.command import ELLIPSES, CommandDocument, is_placeholder
+from cfglint.source.shell.command import ELLIPSES, CommandDocument, is_in_page, is_placeholder
 from cfglint.source.shell.placed_text import Text
 from cfglint.source.shell.started_command import StartedCall
 from cfglint.source.shell.tables import listed, names
@@ -134,7 +134,9 @@ def unusable_counts(line: LaunchLine) -> None:
     for name, refusal in launcher_of(line).counts.items():
         option = line.options.given.get(name)
         text = option.value.value if option is not None and option.value is not None else None
-        if option is None or text is None or option.in_file or is_placeholder(text) or text.isupper():
+        if option is None or option.value is None or text is None or option.in_file or is_placeholder(text) or text.isupper():
+            continue
+        if text.isidentifier() and is_in_page(option.value):  # `number_of_gpus`
             continue
         raised = refusal(name, text)
         if raised:

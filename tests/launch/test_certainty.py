@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+import cfglint
 from cases import each_case
 from cfglint.cli import main
 
@@ -159,3 +160,11 @@ def test_a_flag_of_the_launcher_that_is_to_be_filled_in_is_unknown(checked, coun
     line = f"accelerate launch --config_file acc.yaml --num_processes={count} train.py --output_dir o --learning_rate 1e-5"
     _, found = checked(line, acc_yaml="distributed_type: MULTI_GPU\nnum_machines: 1\nnum_processes: 8\n")
     assert {each for each in found if each[0].startswith("ACC")} == codes
+
+
+@each_case(("name", "codes"), [("README.md", []), ("run.sh", ["LCH018"])])
+def test_a_name_in_a_page_is_no_wrong_number_of_processes(tmp_path, monkeypatch, name, codes):
+    line = "torchrun --nproc_per_node number_of_gpus train.py --output_dir o --learning_rate 1e-5\n"
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).write_text(f"```bash\n{line}```\n" if name.endswith(".md") else line)
+    assert [each.code for each in cfglint.check(name).diagnostics] == codes
