@@ -139,6 +139,11 @@ class Config:
         return self.part("numbers", {})
 
     @property
+    def composed_of(self) -> list[str]:
+        """The paths of the files that its values are composed of, which are no documents of the run."""
+        return []
+
+    @property
     def names_data(self) -> bool:
         """Whether the run may name data files, so that it is worth looking for them."""
         return "samples" in self.parts

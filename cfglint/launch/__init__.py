@@ -31,9 +31,10 @@ class Launch(Record):
     of `accelerate launch`, by the keys of its config file. `passed` are the objects that the program passes to `deepspeed.initialize`, with
     the names of their classes; None if they are not known. `machine`: the number of GPUs is that of the machine. `program_path` is the file
     of the program, empty if the project has none; `project` are the files around the script. `sets_rank`: the launcher gives each process
-    its rank, a single one too. `extra_files` are named by the line and of an unknown kind. `entry` are the known properties for reports.
-    `not_read` is what was not read of the program and its arguments, so that the start is not known. `loop` is the training loop of a
-    program that trains with an engine of DeepSpeed. `spreads` is the `device_map` by which its one process has the model on all GPUs.
+    its rank, a single one too; False if it starts one process without a rank. `extra_files` are named by the line and of an unknown kind.
+    `entry` are the known properties for reports. `not_read` is what was not read of the program and its arguments, so that the start is not
+    known. `loop` is the training loop of a program that trains with an engine of DeepSpeed. `spreads` is the `device_map` by which its one
+    process has the model on all GPUs.
     `lacks_line`: the line of a program that takes arguments is not known.
     """
 
@@ -50,7 +51,7 @@ class Launch(Record):
     passed: Mapping[str, str] | None = None
     flags: tuple[Override, ...] = ()
     machine: bool = False
-    sets_rank: bool = False
+    sets_rank: bool | None = None
     program_path: str = ""
     project: Project | None = None
     extra_files: tuple[str, ...] = ()

@@ -309,9 +309,10 @@ class Branch:
             if is_script(name) or is_program(name):
                 for pair in paired(earlier, runs):
                     # A program that a line started, or starts now, is neither new nor deleted: the run of the line says so.
-                    is_other = (
-                        is_program(name) and None in pair and (program_of(pair[0]) & are_started or program_of(pair[1]) & were_started)
+                    one_side = (
+                        {name, *program_of(pair[0])} & are_started if pair[1] is None else {name, *program_of(pair[1])} & were_started
                     )
+                    is_other = is_program(name) and None in pair and one_side
                     if self.touches(*pair) and not is_other:
                         yield pair
                 continue
@@ -320,7 +321,7 @@ class Branch:
                 yield counterpart, runs[0]
         for name, runs in old.items():
             if name not in inside or is_script(name) or is_program(name):
-                yield from ((run, None) for run in runs if is_script(name) or not program_of(run) & are_started)
+                yield from ((run, None) for run in runs if is_script(name) or not {name, *program_of(run)} & are_started)
 
     def declared(self, names: list[str], before: LaunchFacts, after: LaunchFacts, kind: str | None) -> Pair:
         discovery = self._discovery(NEW, after, kind)
@@ -478,7 +479,8 @@ def names_of(run: CheckedRun | None) -> set[str]:
         return set()
     line = run.launch.line
     named = [file.path for file in line.files if file.path is not None] if line is not None else []
-    return {os.path.relpath(path) for path in (*run.read_paths, *named)}
+    composed = (path for config in run.configs for path in config.composed_of)
+    return {os.path.relpath(path) for path in (*run.read_paths, *named, *composed)}
 
 
 # The facts by which two declarations describe different launches.

@@ -13,6 +13,7 @@ from cfglint.review.settings import SettingChange, setting_changes
 from cfglint.review.snapshot import Side
 from cfglint.rules.engine import internal_error
 from cfglint.run.checked import CheckedRun
+from cfglint.run.consumer import OUTSIDE
 
 Mark = tuple[str, str, str, str]
 OF_LAUNCH = ("launch", "launcher-config", "file")
@@ -41,6 +42,7 @@ class Comparison:
         self.settings: list[SettingChange] = []
         self.consequences: list[Consequence] = []
         self.lacks_program = old is not None and new is not None and consequences.lacks_program(old, new)
+        self.program_is_gone = new is not None and any(reason.why == OUTSIDE for reason in new.run.not_read)
         try:
             if old is not None and new is not None:
                 self.settings = setting_changes(old, new) if old.readable and new.readable else []
@@ -108,17 +110,17 @@ class Comparison:
 
     @property
     def new(self) -> list[Diagnostic]:
-        """Findings of the new side that the old side did not have, worst first."""
-        return self._comparable(unmatched(findings(self.after), findings(self.before)))
+        """Findings of the new side that the old side did not have, worst first; of a side whose program is not found it is not known which
+        it lacks, but for errors and those about the launch.
+        """
+        found = unmatched(findings(self.after), findings(self.before))
+        return [each for each in found if not self.lacks_program or each.severity == ERROR or each.about in OF_LAUNCH]
 
     @property
     def gone(self) -> list[Diagnostic]:
         """Findings of the old side that are resolved in the new one, worst first."""
-        return self._comparable(unmatched(findings(self.before), findings(self.after)))
-
-    def _comparable(self, diagnostics: list[Diagnostic]) -> list[Diagnostic]:
-        """Those of some findings that a side whose program is not found has or lacks for certain: errors, and those about the launch."""
-        return [each for each in diagnostics if not self.lacks_program or each.severity == ERROR or each.about in OF_LAUNCH]
+        found = unmatched(findings(self.before), findings(self.after))
+        return [each for each in found if not (self.lacks_program or self.program_is_gone) or each.about in OF_LAUNCH]
 
     def add_notes(self) -> None:
         """Add to every changed setting the findings there that remain, so that an insufficient change is visible."""

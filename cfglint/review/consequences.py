@@ -9,6 +9,7 @@ from cfglint.findings.diagnostic import Outcome
 from cfglint.findings.setting import WRITTEN
 from cfglint.findings.wording import MOMENTS
 from cfglint.frameworks import framework
+from cfglint.frameworks.huggingface.summary import MADE_OTHERWISE
 from cfglint.launch.kinds import LAUNCH, is_trainer
 from cfglint.review.batch_consequences import batch, growth
 from cfglint.review.consequence import (
@@ -322,7 +323,11 @@ def from_settings(old: Side, new: Side, settings: list[SettingChange], covered: 
         if not is_read or is_refused:
             continue
         before, after = change.before.known, change.after.known
-        text = f"`{change.key}` {change.before.text} -> {change.after.text}"
+        shown = [
+            MADE_OTHERWISE if what in made_by_program(side) and not state.written else state.text
+            for side, state in ((old, change.before), (new, change.after))
+        ]
+        text = f"`{change.key}` {' -> '.join(shown)}"
         if what == "total_steps" and is_limited:
             continue
         if what in ("total_steps", LENGTHS):
@@ -339,6 +344,12 @@ def from_settings(old: Side, new: Side, settings: list[SettingChange], covered: 
             numeric = (number(before), number(after)) if what in NUMERIC else (before, after)
             consequences[what] = Consequence(what, text + (f": {MEANINGS[what]}" if what in MEANINGS else ""), *numeric)
     return list(consequences.values())
+
+
+def made_by_program(side: Side) -> set[str]:
+    """The quantities that a program makes itself, whatever its arguments say."""
+    labels = {label for label, item in side.lines.items() if item.setting.because == MADE_OTHERWISE}
+    return {*map(name_of, labels), *(("warmup",) if "schedule" in labels else ())}
 
 
 def written_precision(settings: list[SettingChange]) -> dict[str, Consequence]:

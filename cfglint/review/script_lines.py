@@ -44,7 +44,8 @@ def other_lines(before: str, after: str, launches: tuple[Collection[int], Collec
             if text in of_launches[side] or COVERED.match(text) or (found is None and is_idle(text, texts[side])):
                 continue
             name = found.group(2) if found is not None else text
-            if found is not None and not is_used(name, found.group(1) or "", used):
+            by_launch = found is not None and any(re.search(rf"\$\{{?{name}\b", each) for each in of_launches[side])  # whose words are told
+            if found is not None and (by_launch or not is_used(name, found.group(1) or "", used)):
                 continue
             values.setdefault(name, [ABSENT, ABSENT])[side] = found.group(3) if found is not None else text
     for name, (was, now) in values.items():

@@ -6,6 +6,7 @@ import pytest
 
 from cases import each_case
 from cfglint.cli import main
+from cfglint.evaluate import Unknown
 from cfglint.explanation.summary import RunSummary, origin, table
 from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.frameworks.launch_facts import LaunchFacts
@@ -116,6 +117,20 @@ def test_a_deepspeed_file_says_who_filled_it(account):
     assert line(told, "ZeRO stage") == (2, "ds.json:2")
     assert line(told, "train_micro_batch_size_per_gpu") == (4, "auto: per_device_train_batch_size")
     assert line(told, "train_batch_size")[0] == 128
+
+
+@pytest.mark.parametrize(
+    ("more", "precision"),
+    [
+        ('"train_batch_size": 64', "fp32"),
+        ('"train_batch_size": "auto"', None),  # who fills it adds the section that it lacks
+        ('"train_batch_size": "auto", "fp16": {"enabled": false}', None),
+        ('"train_batch_size": "auto", "bf16": {"enabled": true}', "bf16"),
+    ],
+)
+def test_a_precision_that_a_trainer_may_add_is_not_known(account, more, precision):
+    told, _ = line(account(deepspeed=f'{{"zero_optimization": {{"stage": 2}}, {more}}}'), "precision")
+    assert (None if isinstance(told, Unknown) else told) == precision
 
 
 def test_three_written_sizes_imply_the_gpus(account):

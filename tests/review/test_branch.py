@@ -593,6 +593,20 @@ def test_other_lines_of_a_script_whose_program_is_not_modelled_are_named(checkou
     )
 
 
+def test_a_changed_config_of_a_copy_of_verl_belongs_to_the_runs_that_compose_it(checkout, reviewed):
+    config = "data: {{train_batch_size: {}, train_files: a}}\ntrainer: {{n_gpus_per_node: 8, nnodes: 1}}\n"
+    checkout.write(run__sh="python -m verl.trainer.main_ppo data.train_files=b\n", verl_in_version_in_version="0.5.0.dev")
+    program = "import hydra\n\n@hydra.main(config_path='config', config_name='ppo_trainer')\ndef main(config):\n    pass\n"
+    checkout.write(verl_in_trainer_in_main_ppo__py=program)
+    for folder in ("verl", "verl/trainer"):
+        (checkout.folder / folder / "__init__.py").write_text("")
+    checkout.write(verl_in_trainer_in_config_in_ppo_trainer__yaml=config.format(64))
+    checkout.commit()
+    checkout.write(verl_in_trainer_in_config_in_ppo_trainer__yaml=config.format(32))
+    text, report = reviewed()
+    assert ("`data.train_batch_size` 64 -> 32" in text, report["not_compared"]) == (True, [])
+
+
 ADAPTED = """import os
 from peft import LoraConfig, PeftModel, get_peft_model
 from transformers import AutoModelForCausalLM

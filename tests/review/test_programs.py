@@ -205,6 +205,28 @@ def test_a_program_that_a_new_line_starts_is_not_deleted(reviewed):
     assert not any("deleted" in text for text in texts)
 
 
+def test_a_program_that_its_corrected_line_starts_is_not_deleted(reviewed):
+    loop = "from accelerate import Accelerator\nimport hydra\naccelerator = Accelerator()\n"
+    loop += "@hydra.main(config_path='c')\ndef main(config):\n    accelerator.backward(config.loss)\nmain()\n"
+    line = "accelerate launch {} model=a\n"
+    _, texts = reviewed({"train.py": loop, "run.sh": line.format("no.py")}, {"run.sh": line.format("train.py")})
+    assert not any("deleted" in text for text in texts)
+
+
+def test_findings_of_a_program_that_is_gone_are_not_resolved(reviewed):
+    parsed = "from transformers import Gone, HfArgumentParser, Trainer, TrainingArguments\n(args,) = HfArgumentParser(TrainingArguments)"
+    before = {"train.py": f"{parsed}.parse_args_into_dataclasses()\nTrainer(model=None, args=args).train()\n"}
+    reviewed({**before, "run.sh": "torchrun --nproc_per_node 8 train.py conf.yaml\n"}, {"train.py": None})
+    assert [each["gone"] for each in reviewed.changes if each["run"] == "run.sh:1"] == [[]]
+
+
+def test_a_rate_that_the_program_makes_itself_is_not_the_default_of_its_arguments(reviewed):
+    own = ("optimizers=(torch.optim.AdamW([]), None)", "train_dataset=None")
+    text = "import torch\nfrom transformers import Trainer, TrainingArguments\nTrainer(args=TrainingArguments('o'{}), {}).train()\n"
+    _, texts = reviewed({"train.py": text.format("", own[0])}, {"train.py": text.format(", learning_rate=1e-4", own[1])})
+    assert "`learning_rate` the program makes its own -> 1e-4" in texts
+
+
 def test_a_program_whose_line_is_gone_is_no_new_run(reviewed):
     _, texts = reviewed({"train.py": program("2"), "run.sh": "torchrun --nproc_per_node 8 train.py\n"}, {"run.sh": "echo\n"})
     assert any(text.startswith("deleted run") for text in texts)

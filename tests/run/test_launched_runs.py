@@ -195,6 +195,33 @@ def test_processes_without_a_device_fail_where_the_trainer_is_known(project, cap
     assert "It would start" not in capsys.readouterr().out
 
 
+@each_case(
+    ("launch", "gpus"),
+    [
+        ("CUDA_VISIBLE_DEVICES=0,1,2,3 accelerate launch --num_processes 1", 4),  # one process spreads its batch, as `python` does
+        ("CUDA_VISIBLE_DEVICES=0,1,2,3 accelerate launch --num_processes 1 --gpu_ids 0", 1),
+        ("CUDA_VISIBLE_DEVICES=0,1,2,3 accelerate launch --num_processes 1 --cpu", 1),
+        ("CUDA_VISIBLE_DEVICES=0 accelerate launch", 1),
+        ("accelerate launch --num_processes 1", None),
+    ],
+)
+def test_one_process_of_accelerate_has_each_visible_gpu(project, capsys, launch, gpus):
+    (project / "train.py").write_text(READS)
+    (project / "train.sh").write_text(f"{launch} train.py --output_dir out --per_device_train_batch_size 4\n")
+    [run] = report(capsys, "check", "train.sh")["runs"]
+    assert (run["gpus"], run["resolved"]["global_batch"]) == (gpus, None if gpus is None else 4 * gpus)
+
+
+@each_case(("devices", "verdict"), [("0,1", "reject"), ("0", "accept")])
+def test_llamafactory_refuses_one_process_on_several_gpus(project, capsys, devices, verdict):
+    program = "from llamafactory.train.tuner import run_exp\nrun_exp()\n"
+    (project / "train.py").write_text(program)
+    words = "--stage sft --model_name_or_path m --do_train --dataset d --template default --output_dir o --finetuning_type full"
+    (project / "train.sh").write_text(f"CUDA_VISIBLE_DEVICES={devices} python train.py {words}\n")
+    [run] = report(capsys, "check", "train.sh", "--target", "llamafactory==0.9.3")["runs"]
+    assert run["verdict"] == verdict
+
+
 @each_case("devices", ["1,2,...", "0,…", "0, ... ,7"])
 def test_dots_among_the_devices_are_a_placeholder(project, capsys, devices):
     line = f'CUDA_VISIBLE_DEVICES="{devices}" torchrun --nproc_per_node auto train.py --output_dir out --per_device_train_batch_size 4'

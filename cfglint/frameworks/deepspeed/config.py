@@ -185,11 +185,15 @@ class DeepSpeedConfig(Config):
 
     @property
     def knows_precision(self) -> bool:
-        """Whether fp16 and bf16 are both known here: a trainer may still fill an "auto", or fill it with an unknown value."""
+        """Whether fp16 and bf16 are both known here: a trainer may still fill an "auto", or fill it with an unknown value, and of a file in
+        which it fills anything, or that a program gets which was not read, it may add the section (accelerate 1.15.0 utils/dataclasses.py,
+        set_mixed_precision).
+        """
         switches = [self.get(key, "enabled") for key in ("fp16", self.section_key("bf16"))]
         if self.trainer is not None:
             return True in switches or (self.trainer.knows("fp16") and self.trainer.knows("bf16"))
-        return self.unknown_precision is None and (not self.open or "auto" not in switches)
+        may_be_added = "auto" in (*switches, *self.values.values()) or bool(self.facts.launch.not_read)
+        return self.unknown_precision is None and (not self.open or True in switches or not may_be_added)
 
     @property
     def unknown_precision(self) -> Unknown | None:

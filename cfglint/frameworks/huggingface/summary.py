@@ -19,6 +19,9 @@ OWN_SAMPLES = "{} decides which samples an epoch has; `max_steps` would set the 
 PACKED = "blocks after packing, which depend on the data; `max_steps` would set the length"
 
 
+MADE_OTHERWISE = "the program makes its own"
+
+
 def account(config: TrainerConfig) -> Summary:
     summary, world = Summary(config.release), config.world_size
     if config.parsed:
@@ -34,7 +37,7 @@ def account(config: TrainerConfig) -> Summary:
             *((("schedule", "lr_scheduler_type"),) if "scheduler" not in engine else ()),
             *((("gradient clipping", "max_grad_norm"),) if config.deepspeed is None else ()),
         ):
-            made_otherwise = Setting((name,), Unknown(), DEFAULT, because="the program makes its own")
+            made_otherwise = Setting((name,), Unknown(), DEFAULT, because=MADE_OTHERWISE)
             summary.add(RATE, label, made_otherwise if label in own_parts(config) else of(config, name))
         precision(config, summary)
         filled(config, summary)

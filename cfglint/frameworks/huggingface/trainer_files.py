@@ -228,6 +228,8 @@ class TrainerFiles(Config):
         """Whether a launcher starts the processes: with more than one, for DeepSpeed, or as torchrun does. None when that is unknown."""
         if self.uses_deepspeed or self.facts.launch.sets_rank or (self.launcher is not None and self.launcher.spawns):
             return True
+        if self.facts.launch.sets_rank is False:
+            return False
         return None if self.world_size is None else self.world_size > 1
 
 

@@ -53,10 +53,14 @@ def plan(release: Version, library: Version) -> Plan:
     )
 
 
+ONE_PROCESS = "ParallelMode.NOT_PARALLEL", "ParallelMode.NOT_DISTRIBUTED"  # on one GPU and on several
+
+
 def refusals(config: LlamaFactoryConfig) -> list[Refusal]:
     args, fields = config.arguments, config.own_fields
     launched = config.launched
-    mode = PROCESSES if launched is None else f"ParallelMode.{'DISTRIBUTED' if launched else 'NOT_PARALLEL'}"
+    one_process = PROCESSES if launched is None or config.world_size is None else ONE_PROCESS[config.world_size > 1]
+    mode = "ParallelMode.DISTRIBUTED" if launched else one_process
     defaults = {**args.defaults, **{name: row[DEFAULT] for name, row in fields.items()}, PARALLEL: mode}
     defaults[QUANTIZED] = config.quantization_of_model()[0]
     written = {**args.given, **{name: value for name, value in config.values.items() if name in fields}}

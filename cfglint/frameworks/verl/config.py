@@ -154,6 +154,10 @@ class VerlConfig(Config):
         self.tree = ComposedConfig(self.values, self.facts, self.version)
         self.sizes = Sizes(self.tree)
 
+    @property
+    def composed_of(self) -> list[str]:
+        return [path for folder in self.location.folders for path in folder.documents] if self.location is not None else []
+
     def _composed(self) -> ConfigMapping:
         facts, launch = self.facts, self.facts.launch
         if not self.command.is_command:

@@ -108,6 +108,13 @@ def resolve_with(line: LaunchLine, machine: Machine, named: Text | None, file: d
     set_sizes(line, total, count)
 
 
+def starts_simply(line: LaunchLine) -> bool:
+    """Whether it starts the program as `python` does, which sees each visible GPU (accelerate 1.15.0 simple_launcher)."""
+    if line.values is None or line.inner or "cpu" in line.options:
+        return False
+    return (line.options.value("gpu_ids") or line.values.get("gpu_ids") or "all") == "all"
+
+
 def set_sizes(line: LaunchLine, total: int | None, machines: int | None) -> None:
     if total is None or machines is None:
         if machines is None:

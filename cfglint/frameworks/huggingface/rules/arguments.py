@@ -110,7 +110,7 @@ def backend_without_launcher(config: TrainerConfig) -> Iterator[Finding]:
     if backend is None:
         return
     if config.launched is False:
-        message = "`ddp_backend` requires a process group, but 1 GPU runs without a launcher"
+        message = "`ddp_backend` requires a process group, but one process runs without a launcher"
         yield Finding(setting, message, help=remove_key("ddp_backend") | "start the run with torchrun")
     elif config.launched and config.arguments["use_cpu"] and backend not in OF_CPU and config.has_accelerate(BACKEND_COMPARED, (4, 40)):
         spelling = "available" if config.has_accelerate(SPELLED_RIGHT) else "avaliable"

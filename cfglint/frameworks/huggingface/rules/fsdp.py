@@ -120,7 +120,7 @@ def misspelt_layer_class(config: TrainerConfig) -> Iterator[Finding]:
 def fsdp_without_launcher(config: TrainerConfig) -> Iterator[Finding]:
     if config.uses_fsdp and config.launched is False and not FsdpSection(config).values.get("xla"):
         remedy = remove_key("fsdp") | "start the run on several GPUs with torchrun or accelerate launch"
-        yield Finding(of(config, "fsdp"), "`fsdp` requires distributed training, but 1 GPU runs without a launcher", help=remedy)
+        yield Finding(of(config, "fsdp"), "`fsdp` requires distributed training, but one process runs without a launcher", help=remedy)
 
 
 @rule("HFT023")
