@@ -120,6 +120,7 @@ class LaunchLine:
         self.program_path: str | None = None
         self.module = False
         self.trains = True
+        self.is_submitted = False  # by a program that is named before it and may add options to it
         self.entry = ""  # the function of the module that a command of the project calls
         self.options = Options()
         self.arguments: list[Text] = []

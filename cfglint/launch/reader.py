@@ -403,7 +403,12 @@ class Reader:
         at = next((index for index, word in enumerate(words) if word.value == "--"), len(words))
         behind = (index for index in range(at + 1, min(len(words), at + 40)) if is_command(command_name(words[index])))
         start = next(behind, None)
-        return self.launched(call, words[start:]) if start is not None else line
+        if start is None:
+            return line
+        line = self.launched(call, words[start:])
+        if line is not None:
+            line.is_submitted = True
+        return line
 
     def locate(self, file: NamedFile, line: LaunchLine, known: bool) -> None:
         written = file.word.value

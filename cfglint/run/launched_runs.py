@@ -396,7 +396,7 @@ class LaunchedRuns:
             launch.not_read += own_training(launch.code, launch.loop)
         own_parser = own_parser and not launch.passed
         closed = takes_arguments(launch.consumer) or own_parser or launch.passed == {}
-        closed = closed and not any(file.kind == launch.consumer and file.path is None for file in line.files)
+        closed = closed and not line.is_submitted and not any(file.kind == launch.consumer and file.path is None for file in line.files)
         # A program that gets an engine or the launcher's file may pass it anything: it was not read, or accelerate fills "auto".
         by_accelerate = launch.loop is not None and line.launcher == LAUNCHER
         is_fed_by_unread = launch.consumer in (ENGINE, LAUNCHER) and (

@@ -171,3 +171,12 @@ def test_a_name_in_a_page_is_no_wrong_number_of_processes(tmp_path, monkeypatch,
     monkeypatch.chdir(tmp_path)
     (tmp_path / name).write_text(f"```bash\n{line}```\n" if name.endswith(".md") else line)
     assert [each.code for each in cfglint.check(name).diagnostics] == codes
+
+
+@each_case(("before", "codes"), [("", {("ACC018", "error")}), ("python submit.py --gpus 8 -- ", set())])
+def test_a_program_that_submits_a_launch_may_add_options_of_its_launcher(checked, before, codes):
+    program = "from transformers import HfArgumentParser, Trainer, TrainingArguments\n"
+    program += "args, = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()\nTrainer(args=args).train()\n"
+    line = f"{before}accelerate launch --multi_gpu --num_machines 2 --num_processes 16 train.py --output_dir o"
+    _, found = checked(line, train_py=program)
+    assert {each for each in found if each[0].startswith("ACC")} == codes

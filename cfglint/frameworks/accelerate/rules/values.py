@@ -59,9 +59,12 @@ def invalid_compute_environment(config: AccelerateConfig) -> Iterator[Finding]:
 def invalid_launch_value_type(config: AccelerateConfig) -> Iterator[Finding]:
     if not config.local or not config.values or config.distributed in TPU:
         return
+    line = config.facts.launch.line
     for refusal in config.refusals:
         if refusal.kind == OF_LAUNCHER:
             found = finding(config, refusal)
+            if found.setting.value is None and line is not None and line.is_submitted:
+                continue
             found.depends_on = config.rest if found.setting.value is None else ()  # a flag of the launch line may give it
             yield found
     for name in ("deepspeed_config",) if config.version >= BLOCKS_COPIED else filter(config.release_has, INDEXED_BLOCKS):
