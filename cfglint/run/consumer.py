@@ -73,6 +73,7 @@ def choose_consumer(launch: Launch, line: LaunchLine, command: CommandDocument, 
     is_free = not own_parser and not launcher.has_own_parser
     # Three arguments that no other framework has.
     own_names = (kind for kind in known_kinds() if len(framework(kind).line_names & {*command.words}) >= ASSUMED)
+    own_names = (kind for kind in own_names if kind != "trl" or not SWIFT & {*command.words})  # ms-swift has those of TRL as well
     named = next(own_names, "") if launch.parser is None and is_free else ""
     if named:
         launch.consumer, launch.is_main = named, True

@@ -397,6 +397,8 @@ def test_three_names_of_trl_are_its_line_and_not_the_trainers(asked):
     found, _ = asked({}, line.replace("train.py", "grpo.py"))
     assert (labels(found)["learning rate"], found["assumed"][0]) == (1e-6, "`grpo.py` takes the arguments of TRL")
     assert found["verdict"] is None
+    of_swift, _ = asked({}, line.replace("train.py", "grpo.py --rlhf_type grpo"))
+    assert of_swift["assumed"][0] == "`grpo.py` takes the arguments of the Trainer"
 
 
 def test_a_file_of_a_program_that_is_not_in_the_project_makes_no_error_of_a_trainer(asked):
