@@ -42,6 +42,12 @@ def mistyped(setting: Setting, wanted: str, exception: str, remedy: Remedy | str
     return Finding(setting, f"`{setting.name}` is {value}, not {wanted}", exception=exception, help=remedy)
 
 
+def not_path(value: object) -> str:
+    """The exception of `open` for a file that is named by something else than a string: an integer is that of an open one."""
+    text = f"TypeError: stat: path should be string, bytes, os.PathLike or integer, not {type(value).__name__}"
+    return "OSError: [Errno 9] Bad file descriptor" if isinstance(value, int) else text
+
+
 def not_attribute(value: object, attribute: str) -> str:
     """Python's error for an attribute that a value does not have."""
     return f"AttributeError: '{type(value).__name__}' object has no attribute '{attribute}'"

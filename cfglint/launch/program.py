@@ -104,7 +104,7 @@ class TrainerCall(Record):
     if it is trained. `streams`: its training set has no length. `base` is the class of transformers of its arguments, empty for others.
     `resumes` is the checkpoint that `train` is given: a path, true for the last one, None for none, `Unknown` if that is not known.
     `data` is its training set, if that is loaded from local files. `own_parts`: what it is given, and does not make by its arguments.
-    `named`: whether model and reference model are names.
+    `models`: model and reference are "a name", "an object", "none", or "" if unknown.
     """
 
     name: str
@@ -118,7 +118,7 @@ class TrainerCall(Record):
     resumes: ConfigValue = None
     data: DataRecipe | None = None
     own_parts: tuple[str, ...] = ()
-    named: tuple[bool | None, bool | None] = (None, None)
+    models: tuple[str, str] = ("", "")
 
 
 class AdapterCall(Record):

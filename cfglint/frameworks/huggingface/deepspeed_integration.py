@@ -400,6 +400,10 @@ class HfDeepSpeedConfig:
                 self.match(path, value, fields, label)
             else:
                 self.fill(path, Unknown(LENGTH), "the length of the run, which is not known here")
+        if "optimizer" in self.values and self.trainer.arguments.given.get("adafactor"):  # 4.45.2 integrations/deepspeed.py:321
+            self._at = "optimizer"
+            found = "--adafactor was passed, but also found `optimizer` configured in the DeepSpeed config."
+            raise ValueError(f"{found} Only one optimizer can be configured.")
 
     def _prepare(self) -> None:
         """Prepare the model: an `"auto"` that is left now is never filled."""

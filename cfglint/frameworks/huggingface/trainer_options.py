@@ -21,17 +21,29 @@ MODEL = Reason("program", "the model that the trainer gets", "it accepts the opt
 CLASSES_NAMED: Version = (0, 9, 2)  # from here on SFT and DPO name their classes of arguments in the message
 PREPARED = Releases((0, 7, 5), (0, 15, 0), "`dataset_kwargs`")  # SFT passes them on as keywords (trl 0.8.5 trainer/sft_trainer.py:288)
 PREPARATION: dict[str, Version] = {"append_concat_token": (), "add_special_tokens": (), "skip_prepare_dataset": (0, 8, 2)}
+# A length that is compared with those of the samples or given to the tokenizer, and the exception about another type.
+LENGTHS = {
+    "DPOTrainer": ("max_length", "TypeError: '>' not supported between instances of 'int' and '{}'"),
+    "SFTTrainer": ("max_seq_length", "TypeError: argument 'max_length': '{}' object cannot be interpreted as an integer"),
+}
+KEYWORDS_END: Version = (0, 12, 0)  # from here on the fields have the checks of the lengths
 
 
-def refused_loading(
-    trainer: str, release: Version, named: Iterable[bool | None], given: Callable[[str], object]
+def refusals(
+    trainer: str, release: Version, models: Iterable[str], given: Callable[[str], object]
 ) -> Iterator[tuple[str, str, tuple[Reason, ...]]]:
-    """The options to load a model that a trainer refuses because it gets the model itself, with its exception and what it rests on."""
+    """What a trainer refuses of its options: their names, with the exception and what that rests on."""
     of_class = {"SFTTrainer": "SFTConfig", "DPOTrainer": "DPOTrainer/DPOConfig"} if release >= CLASSES_NAMED else {}
-    for (name, what), is_name in zip(LOADING, named, strict=True):
-        if given(name) is not None and not is_name and release in LOADED.get(trainer, ()):
+    for (name, what), model in zip(LOADING, models, strict=True):
+        if given(name) is not None and model != "a name" and release in LOADED.get(trainer, ()):
             passed = f"{name} to the {of_class[trainer]}, but" if trainer in of_class else f"{what}_kwargs to the {trainer}. But"
-            yield name, f"ValueError: You passed {passed} your {what} is already instantiated.", () if is_name is False else (MODEL,)
+            yield name, f"ValueError: You passed {passed} your {what} is already instantiated.", () if model else (MODEL,)
+    name, text = LENGTHS.get(trainer, ("", ""))
+    if isinstance(length := given(name), (str, list, dict)) and release < KEYWORDS_END:
+        yield name, text.format(type(length).__name__), ()
+    text = refused_preparation(given("dataset_kwargs"), release) if trainer == "SFTTrainer" else ""
+    if text:
+        yield "dataset_kwargs", text, ()
 
 
 def refused_preparation(options: object, release: Version) -> str:

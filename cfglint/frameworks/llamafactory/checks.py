@@ -74,8 +74,6 @@ def facts(config: LlamaFactoryConfig) -> Callable[..., Any]:
     def answer(name: str, *arguments: Any) -> Any:
         if name == "constant":
             return arguments[0]
-        if name == "path isdir" and not isinstance(arguments[0], (str, bytes, int)):  # whatever lies on the disk
-            raise TypeError(f"stat: path should be string, bytes, os.PathLike or integer, not {type(arguments[0]).__name__}")
         if name == "version":
             return dotted(config.version) if arguments[0] == "transformers" else None
         return {

@@ -33,6 +33,7 @@ TYPES = {**{kind.__name__: kind for kind in (str, int, float, bool, list, dict, 
 MISSING = object()
 WHOLE = ""  # read or change of all values at once
 NOT_SET = Unknown(Reason("program", "a name that no row sets"))
+OF_DISK = ("path exists", "path isdir", "path isfile")  # ask for what lies at a path
 DECIDING = ("==", "!=", "<", "<=", ">", ">=", "is", "is not", "in", "not in", "is a", "has")  # whose value is a boolean, or unknown
 
 
@@ -226,6 +227,8 @@ def fact(name: str, parts: Sequence[Code], run: State) -> Any:
     doubt = unknown(*arguments)
     if doubt is not None:
         return doubt
+    if name in OF_DISK and not isinstance(arguments[0], (str, bytes, int)):  # whatever is there
+        raise failed(TypeError(f"stat: path should be string, bytes, os.PathLike or integer, not {type(arguments[0]).__name__}"))
     try:
         answer = run.facts(name, *arguments)
     except PYTHON as error:

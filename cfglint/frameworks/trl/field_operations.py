@@ -21,6 +21,7 @@ COMPARES = {"dpo": (0, 29, 0), "kto": (1, 8, 0), "reward": (0, 12, 0)}  # from h
 CUTS_PROMPTS = Releases((0, 12, 0))  # DPO cuts each prompt and completion, as long as it has the fields
 TEXT_LOOKED_UP = Releases((0, 15, 0), (0, 17, 0))  # SFT looks up the column `dataset_text_field` in every data set
 CHARS_PER_TOKEN = 3.6  # by which packing multiplies the length at first (0.12.0 trainer/utils.py:606, ConstantLengthDataset)
+CUTS_BATCHES = (1, 3, 0)  # KTO cuts whole batches from here on; before, it makes room for a token in the length of each sample
 COPIES_OPTIONS = (1, 8, 0)
 PACKS_IN_BINS = (0, 24, 0)  # the oldest release whose packing was compared
 COUNTS_BINS = Releases((0, 29, 0), (1, 0, 0))  # which cut samples themselves
@@ -122,7 +123,9 @@ def sample_length(value: Operand, config: TrlConfig) -> None:
         _ = value * CHARS_PER_TOKEN if packs else None  # type: ignore[operator]
         raise TypeError(f"argument 'max_length': '{type(value).__name__}' object cannot be interpreted as an integer")
     elif config.only("kto") and release < COMPARES["kto"]:
-        _ = [0][:value]
+        value -= 1 if release < CUTS_BATCHES else len([0][:value])
+    elif config.only("orpo", "cpo", *(("dpo",) if release < CUTS_PROMPTS.since else ())):
+        _ = 1 > value  # noqa: SIM300
     elif config.only(*(name for name, since in COMPARES.items() if since <= release)):
         _ = value > 1
 

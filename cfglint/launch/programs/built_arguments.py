@@ -420,17 +420,14 @@ def trainer_call(made: MadeCall, program: ProgramFacts) -> TrainerCall:
         own_parts = tuple(part for parts, value in zip(OWN_PARTS, pair, strict=True) if value.data is not None for part in parts)
     else:
         own_parts = tuple(part for parts in OWN_PARTS for part in parts) if given is not None else ()
-    named = is_name(made, MODEL_OF_TRAINER, 0), is_name(made, REFERENCE_OF_TRAINER, 1)
-    return TrainerCall(name, package, document, certain, fields, callbacks, is_streamed, base, resumes, recipe, own_parts, named)
+    models = kind_of_model(made, MODEL_OF_TRAINER, 0), kind_of_model(made, REFERENCE_OF_TRAINER, 1)
+    return TrainerCall(name, package, document, certain, fields, callbacks, is_streamed, base, resumes, recipe, own_parts, models)
 
 
-def is_name(made: MadeCall, parameter: str, place: int) -> bool | None:
-    """Whether a trainer is given a model as its name; None if that is not known."""
+def kind_of_model(made: MadeCall, parameter: str, place: int) -> str:
     given = [made.arguments[parameter][1]] if parameter in made.arguments else made.positional[place : place + 1]
-    if not given and not made.every:
-        return None
-    data = given[0].data if given else None
-    return True if isinstance(data, str) else False if data is None or isinstance(data, Opaque) else None
+    data = given[0].data if given else None if made.every else Unknown()
+    return "none" if data is None else "a name" if isinstance(data, str) else "an object" if isinstance(data, Opaque) else ""
 
 
 def adapter_calls(program: ProgramFacts, evaluated: Evaluated | None) -> Iterator[AdapterCall]:

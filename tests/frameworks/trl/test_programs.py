@@ -135,12 +135,17 @@ OPTIONS = ", model_init_kwargs={'use_cache': False}"
         ("DPO", "loaded", OPTIONS, "", "0.19.0", []),  # a warning of the trainer's own
         ("DPO", "'m', 'm'", ", ref_model_init_kwargs={'use_cache': False}", "", "0.12.0", []),
         ("DPO", "'m'", ", ref_model_init_kwargs={'use_cache': False}", "", "0.12.0", [("TRL058", "error")]),  # of no reference model
+        ("DPO", "loaded", ", sync_ref_model=True, precompute_ref_log_probs=True", "", "0.12.0", [("TRL052", "error")]),
+        ("DPO", "loaded, load()", ", sync_ref_model=True, precompute_ref_log_probs=True", "", "0.12.0", []),
         ("SFT", "loaded", OPTIONS, "", "0.14.0", [("TRL058", "error")]),
         ("SFT", "loaded", OPTIONS, "", "0.15.0", []),
         ("SFT", "'m'", "", OPTIONS, "0.12.0", []),
         ("SFT", "loaded", "", OPTIONS, "0.12.0", [("KEY212", "error")]),
         ("SFT", "load()", "", OPTIONS, "0.12.0", [("KEY212", "warning")]),
         ("CPO", "loaded", OPTIONS, "", "0.8.2", [("TRL058", "error")]),
+        ("SFT", "'m'", "", ", max_seq_length='512'", "0.11.4", [("KEY212", "error")]),
+        ("DPO", "'m'", "", ", max_length='512'", "0.11.4", [("KEY212", "error")]),
+        ("DPO", "'m'", "", ", max_length=None", "0.11.4", []),
         ("SFT", "'m'", "", ", dataset_kwargs=[('add_special_tokens', True)]", "0.12.0", [("KEY212", "error")]),
         ("SFT", "'m'", "", ", dataset_kwargs={'skip_prepare_dataset': True}", "0.12.0", []),
         ("SFT", "'m'", ", dataset_kwargs={'skip': True}", "", "0.14.0", [("TYP200", "error")]),

@@ -48,22 +48,21 @@ def invalid_fsdp_option(config: TrainerConfig) -> Iterator[Finding]:
 def invalid_fsdp_config_value(config: TrainerConfig) -> Iterator[Finding]:
     yield from refused(config, "HFT021")
     section = FsdpSection(config)
-    values = section.values
+    values, first = section.values, section.version != 2
     if not config.uses_fsdp or values.get("xla"):
         return
     if config.version >= SECTION_RULES:
-        if section.version != 2:
+        if first:
             yield from _named(section, "reshard_after_forward", STRATEGIES)
             yield from _named(section, "backward_prefetch", PREFETCHES)
         yield from _named(section, "state_dict_type", STATE_TYPES)
         state = values.get("state_dict_type")
-        if section.version == 2 and isinstance(state, str) and state.upper() in (LOCAL, "2"):
+        if not first and isinstance(state, str) and state.upper() in (LOCAL, "2"):
             text = "ValueError: FSDP2 does not support LOCAL_STATE_DICT. Please set `fsdp_state_dict_type` to `SHARDED_STATE_DICT`"
             message = f"`fsdp_config.state_dict_type` is {shown(state)}, which FSDP2 does not support"
             remedy = set_key("fsdp_config.state_dict_type", "SHARDED_STATE_DICT")
             yield Finding(section.place("state_dict_type"), message, exception=text, fails_at="init", help=remedy)
         return
-    first = section.version != 2
     if first and config.version >= READS_VERSION:
         yield from _named(section, "reshard_after_forward", STRATEGIES)
     prefetch = values.get("backward_prefetch", "NO_PREFETCH")

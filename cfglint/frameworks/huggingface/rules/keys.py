@@ -13,7 +13,7 @@ from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fields import FIELDS, has_field, removed_in
 from cfglint.frameworks.huggingface.rules import lost_strategy, shown
 from cfglint.frameworks.releases.versions import Version, dotted
-from cfglint.frameworks.remedies import listed, raised_by, remove, rename
+from cfglint.frameworks.remedies import listed, not_path, raised_by, remove, rename
 from cfglint.launch.program import HF_PARSERS
 from cfglint.source.annotations import Iterator, Operand
 from cfglint.source.python.call import CallDocument
@@ -22,6 +22,10 @@ SHORTEST_CHECKED = 5  # characters; in shorter names one edit often gives anothe
 UNLESS_OWN = "HfArgumentParser refuses it, unless the script defines it itself"  # of a key that may be the script's own
 IGNORED = "the program takes what its parser does not know as further words, so it has no effect"
 ACCUMULATION_KEYS = ("num_steps", "adjust_scheduler", "sync_with_dataloader", "sync_each_batch")
+NO_MAPPING: dict[type, str] = {
+    list: "list indices must be integers or slices, not str",
+    str: "'str' object does not support item assignment",
+}
 ONLY_NUM_STEPS = Releases((4, 46, 2), (5, 2), "accelerate's plugin is made of all `gradient_accumulation_kwargs`")
 ACCELERATOR_KEYS = {
     **dict.fromkeys(("split_batches", "dispatch_batches", "even_batches", "use_seedable_sampler"), (4, 38)),
@@ -127,8 +131,7 @@ def unknown_accelerator_config_key(config: TrainerConfig) -> Iterator[Finding]:
     if not known:  # a release without the field, which axolotl sets nonetheless
         return
     if value is None or isinstance(value, str):
-        named = config.files.get("accelerator_config")
-        section = config.section("accelerator_config") if named is not None else None
+        section = config.section("accelerator_config") if "accelerator_config" in config.files else None
         for key in section or ():
             if key not in known:
                 text = f"ValueError: The config file at {value} had unknown keys ([{key!r}])"
@@ -137,12 +140,9 @@ def unknown_accelerator_config_key(config: TrainerConfig) -> Iterator[Finding]:
                 yield Finding(config.setting("accelerator_config"), message, exception=text, help=advice)
         return
     if not isinstance(value, dict):
-        text = f"TypeError: stat: path should be string, bytes, os.PathLike or integer, not {type(value).__name__}"
-        if isinstance(value, int):  # a file that is open
-            text = "OSError: [Errno 9] Bad file descriptor"
         message = f"`accelerator_config` is {shown(value)}; it must be a mapping or a file name"
         remedy = remove_key("accelerator_config") | "write a mapping"
-        yield Finding(config.setting("accelerator_config"), message, exception=text, help=remedy)
+        yield Finding(config.setting("accelerator_config"), message, exception=not_path(value), help=remedy)
         return
     for key in value:
         if key not in known:
@@ -157,20 +157,12 @@ def unknown_accumulation_key(config: TrainerConfig) -> Iterator[Finding]:
     value = config.accelerator.get("gradient_accumulation_kwargs")
     path = ("accelerator_config", "gradient_accumulation_kwargs")
     is_ignored = config.version in ONLY_NUM_STEPS
-    if (
-        value is not None
-        and not isinstance(value, dict)
-        and not (is_ignored and isinstance(value, (str, list)) and "num_steps" not in value)
-    ):
-        if isinstance(value, list):
-            text = "TypeError: list indices must be integers or slices, not str"
-        elif isinstance(value, str):
-            text = "TypeError: 'str' object does not support item assignment"
-        else:
-            text = f"TypeError: argument of type {type(value).__name__!r} is not iterable"
+    has_none = is_ignored and isinstance(value, (str, list)) and "num_steps" not in value
+    if value is not None and not isinstance(value, dict) and not has_none:
+        text = NO_MAPPING.get(type(value), f"argument of type {type(value).__name__!r} is not iterable")
         message = f"`gradient_accumulation_kwargs` is {shown(value)}, not a mapping"
         remedy = remove_key(".".join(path)) | "write a mapping"
-        yield Finding(config.setting(*path), message, exception=text, help=remedy)
+        yield Finding(config.setting(*path), message, exception=f"TypeError: {text}", help=remedy)
     for key in config.accumulation_kwargs:
         setting, remedy = config.setting(*path, key), remove_key(f"{'.'.join(path)}.{key}")
         if is_ignored and key != "num_steps":
@@ -218,20 +210,24 @@ def replacement(key: str, config: TrainerConfig) -> tuple[str, Fix | None]:
 
     setting = config.setting(key)
     value = setting.value
+
+    def drop(safe: bool) -> Fix | None:
+        return remove(setting, f"remove {key}", safe=safe)
+
     if key == "warmup_ratio":
         return f"`{RENAMED[key]}`", of_ratio(config, value)
     if key in RENAMED:
         new = RENAMED[key]
         if new not in config.values:
             return f"`{new}`", rename(setting, new, f"rename to {new}", safe=has_field(new, config.version))
-        return f"`{new}`", remove(setting, f"remove {key}", safe=config.values[new] == value or value is None)
+        return f"`{new}`", drop(config.values[new] == value or value is None)
     if key in MOVED:
         path, fix = MOVED[key], None
         name, section = ".".join(path), config.values.get(path[0])
         if value in (None, 0) and not isinstance(value, bool):
-            fix = remove(setting, f"remove {key}", safe=True)
+            fix = drop(True)
         elif isinstance(section, dict) and path[1] in section:
-            fix = remove(setting, f"remove {key}", safe=section[path[1]] == value)
+            fix = drop(section[path[1]] == value)
         elif isinstance(section, dict) or path[0] not in config.values:
             what = (path, value) if isinstance(section, dict) else (path[:1], {path[1]: value})
             fix = several([removed(setting), inserted(config.document_of(path[0]), *what)], f"move to {name}", safe=True)
@@ -240,12 +236,12 @@ def replacement(key: str, config: TrainerConfig) -> tuple[str, Fix | None]:
         new, becomes = SWITCHES[key]
         line = f"{new}: {shown(becomes)}"
         if not value:
-            return "", remove(setting, f"remove {key}", safe=True)
+            return "", drop(True)
         if new in config.values:
-            return f"`{line}`", remove(setting, f"remove {key}", safe=config.values[new] == becomes)
+            return f"`{line}`", drop(config.values[new] == becomes)
         added = inserted(config.document_of(new), (new,), becomes)
         return f"`{line}`", several([removed(setting), added], f"change to {line}", safe=True)
-    return REPLACED_BY_HAND.get(key, ""), remove(setting, f"remove {key}", safe=key not in CHANGES_RUN)
+    return REPLACED_BY_HAND.get(key, ""), drop(key not in CHANGES_RUN)
 
 
 def of_ratio(config: TrainerConfig, value: Operand) -> Fix | None:

@@ -14,8 +14,8 @@ from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks import of_package
 from cfglint.frameworks.huggingface.batch import no_length, wanted_steps
 from cfglint.frameworks.huggingface.config import TrainerConfig
-from cfglint.frameworks.huggingface.rules import keyword, of
-from cfglint.frameworks.huggingface.trainer_options import refused_loading, refused_preparation
+from cfglint.frameworks.huggingface.rules import keyword, of, shown
+from cfglint.frameworks.huggingface.trainer_options import refusals
 from cfglint.frameworks.releases._modelled import RELEASES
 from cfglint.frameworks.releases.history import NAME, SINCE, UNTIL, Span, holds
 from cfglint.frameworks.releases.versions import Version, dotted
@@ -57,6 +57,11 @@ FIRST_READ: dict[str, tuple[tuple[Releases, str], ...]] = {
 def trainer_calls(config: TrainerConfig) -> tuple[TrainerCall, ...]:
     program = config.facts.launch.code
     return program.trainer_calls if program is not None else ()
+
+
+def trainer_call(config: TrainerConfig, name: str) -> TrainerCall | None:
+    """The call that builds a trainer of a class, if the program has one."""
+    return next((call for call in trainer_calls(config) if call.name == name), None)
 
 
 def modelled_calls(config: TrainerConfig) -> Iterator[tuple[TrainerCall, Version]]:
@@ -149,14 +154,11 @@ def is_literal(text: str) -> bool:
 def refused_trainer_argument(config: TrainerConfig) -> Iterator[Finding]:
     for call, release in modelled_calls(config):
         given = {name: value for name, value in call.document.values.items() if not isinstance(value, Unknown)}
-        for name, text, doubts in refused_loading(call.name, release, call.named, given.get):
-            finding = about_keyword(config, call, name, f"`{name}` is not accepted with a model that is loaded", text, f"remove `{name}`")
+        for name, text, doubts in refusals(call.name, release, call.models, given.get):
+            message = f"`{name}` is {shown(given[name])}, which {call.name} refuses"
+            finding = about_keyword(config, call, name, message, text, f"remove `{name}`")
             finding.depends_on = (*finding.depends_on, *doubts)
             yield finding
-        text = refused_preparation(given.get("dataset_kwargs"), release) if call.name == "SFTTrainer" else ""
-        if text:
-            message = f"`dataset_kwargs` is not accepted by {call.name}: {text.partition('() ')[2]}"
-            yield about_keyword(config, call, "dataset_kwargs", message, text, "remove `dataset_kwargs`")
 
 
 @rule("KEY208")

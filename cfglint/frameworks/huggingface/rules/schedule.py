@@ -175,23 +175,18 @@ MINIMAL_RATE = ("cosine_with_min_lr", "cosine_warmup_with_min_lr")
 MIN_RATE = set_key("lr_scheduler_kwargs", {"min_lr_rate": 0.1}) | "a `min_lr`"
 INVERSE_SQRT_ARGUMENTS = (5, 4)  # inverse_sqrt gets lr_scheduler_kwargs from here on
 PLATEAU = "mode factor patience threshold threshold_mode cooldown"
-# The functions that build each schedule, and their keywords: transformers 5.23.0 and 4.42.4 optimization.py.
+MINIMUM = "num_cycles min_lr min_lr_rate"
+# What builds each schedule, and its keywords before `last_epoch`: transformers 5.23.0 and 4.42.4 optimization.py.
 SCHEDULES = {
-    "linear": ("get_linear_schedule_with_warmup", "last_epoch"),
-    "cosine": ("get_cosine_schedule_with_warmup", "num_cycles last_epoch"),
-    "cosine_with_restarts": ("get_cosine_with_hard_restarts_schedule_with_warmup", "num_cycles last_epoch"),
-    "polynomial": ("get_polynomial_decay_schedule_with_warmup", "lr_end power last_epoch"),
-    "inverse_sqrt": ("get_inverse_sqrt_schedule", "timescale last_epoch"),
+    "linear": ("get_linear_schedule_with_warmup", ""),
+    "cosine": ("get_cosine_schedule_with_warmup", "num_cycles"),
+    "cosine_with_restarts": ("get_cosine_with_hard_restarts_schedule_with_warmup", "num_cycles"),
+    "polynomial": ("get_polynomial_decay_schedule_with_warmup", "lr_end power"),
+    "inverse_sqrt": ("get_inverse_sqrt_schedule", "timescale"),
     "reduce_lr_on_plateau": ("ReduceLROnPlateau.__init__", f"{PLATEAU} min_lr eps"),
-    "cosine_with_min_lr": ("get_cosine_with_min_lr_schedule_with_warmup", "num_cycles min_lr min_lr_rate last_epoch"),
-    "cosine_warmup_with_min_lr": (
-        "get_cosine_with_min_lr_schedule_with_warmup_lr_rate",
-        "num_cycles min_lr min_lr_rate warmup_lr_rate last_epoch",
-    ),
-    "warmup_stable_decay": (
-        "get_wsd_schedule",
-        "num_decay_steps num_stable_steps warmup_type decay_type min_lr_ratio num_cycles last_epoch",
-    ),
+    "cosine_with_min_lr": ("get_cosine_with_min_lr_schedule_with_warmup", MINIMUM),
+    "cosine_warmup_with_min_lr": ("get_cosine_with_min_lr_schedule_with_warmup_lr_rate", f"{MINIMUM} warmup_lr_rate"),
+    "warmup_stable_decay": ("get_wsd_schedule", "num_decay_steps num_stable_steps warmup_type decay_type min_lr_ratio num_cycles"),
     "greedy": ("GreedyLR.__init__", f"{PLATEAU} warmup min_lr max_lr eps verbose smooth window_size reset_start"),
 }
 DIVIDED = "unsupported operand type(s) for /: '{}' and 'float'"
@@ -239,7 +234,9 @@ def invalid_scheduler_arguments(config: TrainerConfig) -> Iterator[Finding]:
 
 def refused_arguments(kind: str, keywords: ConfigMapping, config: TrainerConfig) -> Iterator[Finding]:
     """The arguments that the function of a schedule does not take, and those that it computes with although they are not numbers."""
-    taken = [key for key in SCHEDULES[kind][1].split() if config.version >= STABLE_STEPS_OPTIONAL or key not in SHAPE_KEYS]
+    builder, named = SCHEDULES[kind]
+    taken = [key for key in named.split() if config.version >= STABLE_STEPS_OPTIONAL or key not in SHAPE_KEYS]
+    taken += ["last_epoch"] * ("." not in builder)
     for key in keywords:
         if key in OWN:
             text = "got multiple values for keyword argument"
@@ -249,7 +246,7 @@ def refused_arguments(kind: str, keywords: ConfigMapping, config: TrainerConfig)
             message = f"`lr_scheduler_type: {kind}` has no parameter `{key}` (valid: {', '.join(taken)})"
         else:
             continue
-        text, remedy = f"TypeError: {SCHEDULES[kind][0]}() {text} {key!r}", remove_key(f"lr_scheduler_kwargs.{key}")
+        text, remedy = f"TypeError: {builder}() {text} {key!r}", remove_key(f"lr_scheduler_kwargs.{key}")
         yield Finding(config.setting("lr_scheduler_kwargs", key), message, exception=text, on_key=True, help=remedy)
     for key, operation in NUMBERS_NEEDED.get(kind, ()):
         value = keywords.get(key)

@@ -13,7 +13,7 @@ from cfglint.frameworks.huggingface.field_operations import ADAMS, TORCH_ADAMS
 from cfglint.frameworks.huggingface.fields import has_choice
 from cfglint.frameworks.huggingface.rules import of, shown, unlisted
 from cfglint.frameworks.releases.versions import Version
-from cfglint.frameworks.remedies import choice, mistyped, not_attribute, raised_by
+from cfglint.frameworks.remedies import choice, mistyped, not_attribute, not_path, raised_by
 from cfglint.source.annotations import Callable, ConfigValue, Iterator
 from cfglint.source.numbers import is_number
 
@@ -136,10 +136,8 @@ def negative_noise_alpha(config: TrainerConfig) -> Iterator[Finding]:
 def invalid_deepspeed_value(config: TrainerConfig) -> Iterator[Finding]:
     value: ConfigValue = config.arguments["deepspeed"]
     if value and not isinstance(value, (str, dict)):
-        what = f"TypeError: stat: path should be string, bytes, os.PathLike or integer, not {type(value).__name__}"
-        text = "OSError: [Errno 9] Bad file descriptor" if isinstance(value, int) else what
         message = f"`deepspeed` is {shown(value)}; it must be a mapping or a file name"
-        yield Finding(of(config, "deepspeed"), message, exception=text, help=remove_key("deepspeed") | "name a DeepSpeed config")
+        yield Finding(of(config, "deepspeed"), message, exception=not_path(value), help=remove_key("deepspeed") | "name a DeepSpeed config")
 
 
 @rule("HFT055")

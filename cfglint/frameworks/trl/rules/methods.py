@@ -10,6 +10,7 @@ from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import counted
 from cfglint.frameworks.huggingface.rules import unlisted
+from cfglint.frameworks.huggingface.rules.program_code import trainer_call
 from cfglint.frameworks.trl.batch import GENERATION, GENERATION_STEPS, SMALLEST_MICRO_BATCH, WITHOUT_KL, count, generation
 from cfglint.frameworks.trl.config import TrlConfig
 from cfglint.frameworks.trl.field_operations import adapters as peft
@@ -138,17 +139,17 @@ def reference_model_not_synchronized(config: TrlConfig) -> Iterator[Finding]:
     setting = of(config, "sync_ref_model")
     if not setting.value or any(refusal.kind == "TRL052" and refusal.key == setting.name for refusal in config.refusals):
         return
+    call = trainer_call(config, "DPOTrainer")
+    cause, text = "use_peft" if peft(config) else "", ""
     if config.checked_in(SYNC):
         text = "NotImplementedError: You passed `sync_ref_model=True` while using a PEFT model, which is currently not supported."
-        message = "`sync_ref_model` does not support LoRA"
     elif config.only("dpo") and config.trl_version in SYNC_WITHOUT_MODEL:
         text = "ValueError: You currently cannot use `ref_model=None` with TR-DPO method. Please provide `ref_model`."
-        message = "`sync_ref_model` is incompatible with `use_peft`"
-    else:
-        return
-    if peft(config):
-        remedy = set_key("sync_ref_model", False) | set_key("use_peft", False)
-        yield Finding(setting, message, related=(of(config, "use_peft"),), exception=text, help=remedy)
+        is_left_out = call is not None and call.models[1] == "none" and config.arguments["precompute_ref_log_probs"] is True
+        cause = cause or "precompute_ref_log_probs" * is_left_out
+    if cause and text:
+        message, remedy = f"`sync_ref_model` is incompatible with `{cause}`", set_key("sync_ref_model", False) | set_key(cause, False)
+        yield Finding(setting, message, related=(of(config, cause),), exception=text, help=remedy)
 
 
 STREAMED = {"dpo": Releases((0, 29, 0), of="DPO"), "kto": Releases((1, 3, 0), of="KTO")}

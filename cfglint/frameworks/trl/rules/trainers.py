@@ -8,8 +8,8 @@ from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import counted
 from cfglint.frameworks.huggingface.batch import no_length, wanted_steps
 from cfglint.frameworks.huggingface.rules import unlisted
-from cfglint.frameworks.huggingface.rules.program_code import trainer_calls
-from cfglint.frameworks.huggingface.trainer_options import LOADING, refused_loading
+from cfglint.frameworks.huggingface.rules.program_code import trainer_call
+from cfglint.frameworks.huggingface.trainer_options import LOADING, refusals
 from cfglint.frameworks.trl.config import TrlConfig
 from cfglint.frameworks.trl.field_operations import adapters as peft
 from cfglint.frameworks.trl.rules import NEW_ENGINE, TRUNCATIONS, losses, of, refused, unknown_truncation
@@ -161,10 +161,10 @@ def reward_weights_length(config: TrlConfig) -> Iterator[Finding]:
 @rule("TRL058")
 def model_options_for_instance(config: TrlConfig) -> Iterator[Finding]:
     trainer, args = f"{config.trainers[0].upper()}Trainer", config.arguments
-    call = next((call for call in trainer_calls(config) if call.name == trainer), None)
-    named = call.named if call is not None else (trainer == "SFTTrainer",) * 2  # all scripts of TRL load the model, except for SFT
+    call = trainer_call(config, trainer)
+    models = call.models if call is not None else ("a name" if trainer == "SFTTrainer" else "an object",) * 2  # in scripts of TRL
     known = {name: args[name] for name, _ in LOADING if config.has_field(name) and args.known(name) and len(config.trainers) == 1}
-    for name, text, doubts in refused_loading(trainer, config.trl_version, named, known.get):
+    for name, text, doubts in refusals(trainer, config.trl_version, models, known.get):
         message = f"`{name}` is not accepted: the {'program' if call is not None else 'script'} loads the model itself"
         yield Finding(of(config, name), message, exception=text, help=remove_key(name), depends_on=(*config.rest, *doubts))
 
