@@ -39,7 +39,8 @@ from cfglint.frameworks.rows.expressions import WHOLE, Raised
 ENOUGH = 0.995
 LEFT_OUT = {"accelerate", "swift", "verl"}  # several functions on the values of one config, or functions that ask for the model
 SOME: tuple[Any, ...] = (None, True, False, 0, 1, 2, 3.5, -1, "", "2", "auto", [], [1], ["a", 2], {}, {"a": 1})
-OF_STAND_IN = re.compile(r"AttributeError: __\w+__|.*StandIn.*")  # what only something in the place of another package raises
+# What only something in the place of another package raises, or a plain value in the place of a member of an Enum.
+OF_STAND_IN = re.compile(r"AttributeError: (__\w+__|'\w+' object has no attribute 'value')|.*StandIn.*")
 Row = dict[str, Any]
 
 

@@ -151,6 +151,13 @@ class Extractor:
         self.emit({"let": name, "be": expr}, depth=depth, at=at)
         return ["v", name]
 
+    def looked_into(self) -> set[str]:
+        """The fields that guards and rows before have looked into, or set."""
+        guards = [part for g in self.guards for part in (g.expr[1:] if isinstance(g.expr, list) and g.expr[:1] == ["and"] else [g.expr])]
+        rows = self.out[-1][1]
+        read = looked_into([guards, *([*row.values()] for row in rows if all(each in guards for each in row["when"]))])
+        return read | {row["set"] for row in rows if "set" in row}
+
     def changed(self, names: Any) -> None:
         """Keep the values of what reads some fields, before they are set; None: any."""
         names = {None} if names is None else names
@@ -454,6 +461,8 @@ class Extractor:
             return
         if nodes(value) > LARGE:
             value = self.let(value, len(self.guards))
+        elif not opaque(value) and looked_into(value) - self.looked_into():
+            self.emit({"try": value})  # which fails here, not where it is used
         self.env[name] = Cell(value, len(self.guards))
 
     def assign(self, target: Any, value: Any, node: Any) -> None:
@@ -1474,6 +1483,15 @@ def always(node: Any) -> Any:
         parts = [node.value] if not isinstance(node.value, ast.Attribute) else []
     for part in parts:
         yield from always(part)
+
+
+def looked_into(e: Any) -> set[str]:
+    """The fields whose value an expression looks an entry up in, which fails if it is no mapping."""
+    return {each[1][1] for each in walk(e) if is_lookup(each)}
+
+
+def is_lookup(e: Any) -> bool:
+    return isinstance(e, list) and e[:1] in (["get"], ["at"]) and isinstance(e[1], list) and e[1][:1] == ["f"] and isinstance(e[1][1], str)
 
 
 def is_path(e: Any) -> bool:
