@@ -8,6 +8,7 @@ from cfglint.findings.vocabulary import BatchReason, Origin, Stage
 from cfglint.findings.wording import LONGEST_VALUE, spelled
 from cfglint.source.annotations import Operand
 from cfglint.source.document import SCALAR, Document, Node, Path, Written, pointer
+from cfglint.source.files import NOTEBOOK
 from cfglint.source.record import Record
 
 WRITTEN: Origin = "written"
@@ -19,7 +20,7 @@ NOT_KNOWN = "not known"  # the source of a value that is set but unknown
 
 
 class NoSuchField(LookupError):
-    """A field was looked up that no release of the framework has: a bug in cfglint, never a mistake in a file."""
+    """A field that no release of the framework has was looked up: a bug in cfglint."""
 
 
 class Setting(Record):
@@ -44,8 +45,7 @@ class Setting(Record):
         key_node, node = document.find(path)
         if node is None:  # where it could be added
             return self
-        origin = WRITTEN if self.origin == DEFAULT else self.origin
-        because = self.because if self.origin == OVERRIDE else ""
+        origin, because = WRITTEN if self.origin == DEFAULT else self.origin, self.because if self.origin == OVERRIDE else ""
         return Setting(path, self.value, origin, document, node, key_node, because)
 
     @property
@@ -61,9 +61,7 @@ class Setting(Record):
     @property
     def pointer(self) -> str:
         """The key as a JSON pointer into its file."""
-        if self.document is None:
-            return pointer(self.path)
-        return self.document.key_text(self.path)
+        return pointer(self.path) if self.document is None else self.document.key_text(self.path)
 
     @property
     def written(self) -> bool:
@@ -83,22 +81,22 @@ class Setting(Record):
 
     @property
     def is_set_later(self) -> bool:
-        """Whether a program sets it on the object, after the class has checked what it was constructed with."""
+        """Whether a program sets it on the object, after the class has checked its arguments."""
         return self.is_late or (self.document is not None and bool(self.path) and self.document.is_set_later(str(self.path[0])))
 
     @property
     def spelled(self) -> str:
-        """The value as its file spells it if that is a scalar on one line; else as JSON spells it."""
+        """The value as its file spells a scalar on one line, else as JSON does."""
         if (there := self.at_value) is not self:
             return there.spelled
-        node = self.node
-        if not self.written or self.document is None or node is None or node.kind != SCALAR:
-            return spelled(self.value)
-        if not self.document.is_literal(str(self.path[0])):
-            return spelled(self.value)
-        source = self.document.text[node.start : node.end]
-        fits = source and "\n" not in source and len(source) <= LONGEST_VALUE
-        return source if fits else spelled(self.value)
+        document, node, source = self.document, self.node, ""
+        if self.written and document is not None and node is not None and node.kind == SCALAR and document.is_literal(str(self.path[0])):
+            source = document.text[node.start : node.end]
+            if document.path.endswith(NOTEBOOK):  # in a string of JSON
+                from cfglint.source.python.literals import unescaped
+
+                source = unescaped(source)
+        return source if 0 < len(source) <= LONGEST_VALUE and "\n" not in source else spelled(self.value)
 
     @property
     def place(self) -> str:
@@ -114,10 +112,8 @@ class Setting(Record):
 
 
 def integer(value: object) -> int | None:
-    """An integral value as an int, anything else as None; a float without a fractional part counts too."""
-    if isinstance(value, float):
-        return int(value) if value.is_integer() else None
-    return int(value) if isinstance(value, int) else None
+    """An integral value, a float too, as an int; anything else as None."""
+    return int(value) if isinstance(value, int) or (isinstance(value, float) and value.is_integer()) else None
 
 
 def derived(name: str, value: object, because: str) -> Setting:

@@ -18,9 +18,10 @@ from cfglint.launch.training import is_not_clear, may_launch, trains
 from cfglint.source import files
 from cfglint.source.annotations import Any, Callable, Iterable, Sequence
 from cfglint.source.budget import Budget
+from cfglint.source.files import NOTEBOOK
 from cfglint.source.project_files import ROOT, Project
 from cfglint.source.shell import MARKDOWN
-from cfglint.source.shell.command import ELLIPSES, NOTEBOOK
+from cfglint.source.shell.command import ELLIPSES
 from cfglint.source.shell.execution import HERE, Suspended, UndecidedFolder
 from cfglint.source.shell.interpreter import ShellInterpreter
 from cfglint.source.shell.placed_text import Text, TextPart, literal, unknown

@@ -296,7 +296,7 @@ class Repositories:
         if os.path.basename(stating).lower() in INSTALLING:
             return True
         apart = [folder for folder in folders if not f"{stating}{os.sep}".startswith(f"{folder.rstrip(os.sep)}{os.sep}")]
-        has_programs = [any(name.endswith((".py", ".ipynb")) for name in self._disk.names(folder)) for folder in (stating, *apart)]
+        has_programs = [any(name.endswith((".py", files.NOTEBOOK)) for name in self._disk.names(folder)) for folder in (stating, *apart)]
         is_project = has_programs[0] or any(name.lower().startswith("readme.") for name in self._disk.names(stating))
         return not (is_project and any(has_programs[1:]))
 

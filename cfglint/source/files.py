@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 WIDE_MARKS = ((b"\xff\xfe\0\0", "UTF-32"), (b"\0\0\xfe\xff", "UTF-32"), (b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16"))
 JSON_EXTENSIONS = (".json", ".jsonc", ".hjson", ".config")
+NOTEBOOK = ".ipynb"
 EXTENSIONS = (".yaml", ".yml", *JSON_EXTENSIONS)  # of files that may be configurations
 TYPED = "<command>"  # the name, in place of that of a file, of a command line that was typed
 READING = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)  # never waits for a pipe

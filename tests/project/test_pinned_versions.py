@@ -285,3 +285,19 @@ def test_a_commit_beside_another_release_is_not_modelled(folder):
     write(folder, {"notes.md": f"```\n{lines}\n```\n", "train.py": program})
     [run] = cfglint.check("notes.md")
     assert [(each.code, each.severity) for each in run.diagnostics] == [("KEY202", "warning")]
+
+
+@each_case(
+    ("cell", "release"),
+    [
+        ('!pip install --upgrade \\\n  "transformers[sentencepiece]==4.37.2" \\\n  "peft==0.8.2"', "4.37.2"),
+        ("%pip install 'transformers == 4.37.2'", "4.37.2"),
+        ("# !pip install transformers==4.37.2", None),
+        ("%%bash\npip install \\\n  transformers==4.37.2", "4.37.2"),
+    ],
+)
+def test_a_notebook_states_what_its_cells_install(cell, release, tmp_path):
+    for source in (cell, cell.splitlines(keepends=True)):
+        text = json.dumps({"cells": [{"cell_type": "code", "source": source}, {"cell_type": "code", "source": ["x = 1"]}]}, indent=1)
+        facts = Repositories().complete(LaunchFacts(), str(tmp_path / "n.ipynb"), ["transformers"], text)
+        assert facts.target.get("transformers") == release

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.project.statements.statement import Stated, at_ref, same_name, stated_by
 from cfglint.source.annotations import Collection, Iterator
+from cfglint.source.files import NOTEBOOK
 from cfglint.source.record import Record
 
 CONDA = ("conda", "mamba", "micromamba")
@@ -96,6 +97,10 @@ def of_environment(text: str, file: str, packages: Collection[str]) -> Iterator[
 
 
 def of_script(text: str, file: str, packages: Collection[str]) -> Iterator[Stated]:
+    if file.endswith(NOTEBOOK):
+        from cfglint.source.python.notebook import source_of
+
+        text = source_of(text)
     yield from of_commands(text, file, packages)
     yield from of_clones(text, file, packages)
 
@@ -134,7 +139,7 @@ def installed(line: str, variables: dict[str, str]) -> Iterator[str]:
             if is_quoted and not any(f"{command} " in part for command in COMMANDS):
                 parts[place] = part.replace(" ", "")
         line = quote.join(parts)
-    words = line.replace("&&", " && ").replace('",', " ").replace("\\n", " ").replace("`", " ").split()
+    words = line.replace("&&", " && ").replace('",', " ").replace("`", " ").split()
     active, skip = False, False
     for place, word in enumerate(words):
         plain = word.strip(QUOTES)

@@ -7,10 +7,10 @@ import json
 from cfglint.source.annotations import Any, ConfigMapping, ConfigValue
 from cfglint.source.change import INSERT, RENAME, REPLACE, Change, Edit, EditRefused
 from cfglint.source.document import Node
+from cfglint.source.files import NOTEBOOK
 from cfglint.source.load_results import copied
 from cfglint.source.python.call import CallDocument
 
-NOTEBOOK = ".ipynb"
 WORDS = {"true": "True", "false": "False", "null": "None"}
 
 

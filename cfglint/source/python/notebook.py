@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import json
+from functools import lru_cache
 
 from cfglint.source.annotations import ConfigValue, Iterator
 
@@ -46,6 +47,14 @@ def escaped(text: str, start: int, count: int) -> str:
 def code_of(text: str) -> str | None:
     notebook = read_notebook(text)
     return notebook.code if notebook is not None else None
+
+
+@lru_cache(maxsize=4)
+def source_of(text: str) -> str:
+    """What the cells of a notebook contain, one after another; the text itself if it is no notebook."""
+    sources = [cell.get("source") if isinstance(cell, dict) else None for cell in cells_in(text) or ()]
+    joined = ("".join(map(str, source)) if isinstance(source, list) else str(source or "") for source in sources)
+    return "\n".join(joined) if sources else text
 
 
 def read_notebook(text: str) -> Notebook | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from cfglint.evaluate import Reason, Unknown
 from cfglint.source.annotations import Callable, Collection, ConfigTable, ConfigValue
 from cfglint.source.document import SCALAR, Document, Node, Part, Path, Problem
+from cfglint.source.files import NOTEBOOK
 from cfglint.source.loaders import Loader
 from cfglint.source.shell import MARKDOWN, is_markdown
 from cfglint.source.shell.placed_text import UNKNOWN, Place, Text, unknown, unknown_value
@@ -19,7 +20,6 @@ OPENING = (".", "…", "<", "{")  # first characters of a placeholder
 TEXTS = ("token", "string", "format", "template", "prompt", "instruction", "delimiter", "separator")  # parts of option names
 ELLIPSES = ("...", "…")
 CAPITALS = ("TRUE", "FALSE", "YES", "NO", "ON", "OFF", "NONE", "NULL")  # values that may be written in capitals
-NOTEBOOK = ".ipynb"
 SHOWN = (*MARKDOWN, NOTEBOOK, ".py")  # files whose commands may need files that others before them, or a program, create
 
 

@@ -132,5 +132,5 @@ def test_the_release_of_a_run(axolotl, target, source, verdict):
     ],
 )
 def test_the_adapter_has_the_validated_values(axolotl, found, lines, expected):
-    text = f"base_model: meta-llama/Llama-3.1-8B\nlearning_rate: 2.0e-5\ndatasets:\n  - {{path: d, type: alpaca}}\nadapter: lora\nlora_r: 8\n{lines}"
-    assert found(axolotl(text=text + "lora_alpha: 16\n")) == expected
+    text = "base_model: meta-llama/Llama-3.1-8B\nlearning_rate: 2.0e-5\ndatasets:\n  - {path: d, type: alpaca}\nadapter: lora\nlora_r: 8\n"
+    assert found(axolotl(text=f"{text}{lines}lora_alpha: 16\n")) == expected
