@@ -154,6 +154,7 @@ PRC301 TypeError: 'NoneType' object is not subscriptable
 PRC302 ValueError: NeoXArgs.validate_values() lm cross entropy in fp16 only support in fp16 mode.
 PRC306 AssertionError: bfloat16 and fp16 modes cannot be simultaneously enabled
 RUN002 ValueError: Please specify the ZeRO optimization config in the DeepSpeed config.
+RUN004 ValueError: --adafactor was passed, but also found `optimizer` configured in the DeepSpeed config. Only one optimizer can be configured.
 RUN004 ValueError: `--mixed_precision` arg cannot be set to `bf16` when `fp16` is set in the DeepSpeed config file.
 RUN010 ValueError: Expected a string path to an existing deepspeed config, or a dictionary, or a base64 encoded string. Received: missing/ds_config.json
 RUN010 ValueError: Expected a string path to an existing deepspeed config, or a dictionary, or a base64 encoded string. Received: none
