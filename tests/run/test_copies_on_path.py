@@ -76,3 +76,13 @@ def test_an_installed_copy(found, tmp_path, name, text):
     (tmp_path / name).unlink(missing_ok=True)
     assert found({**TRANSFORMERS, "t.py": PROGRAM, name: text}, "t.py") == ([], {"transformers": "4.44.2"})
     (tmp_path / name).unlink()
+
+
+def test_the_copy_below_the_working_folder_of_a_module(found):
+    files = {
+        "Dockerfile": "RUN pip install git+https://github.com/volcengine/verl.git@v0.6.0\n",
+        "verl/version/version": "0.5.0\n",
+        "verl/trainer/main_ppo.py": "",
+        "a.sh": "python -m verl.trainer.main_ppo data.train_batch_size=8\n",
+    }
+    assert found(files, "a.sh")[1] == {"verl": "0.5.0"}
