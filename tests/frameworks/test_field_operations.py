@@ -103,7 +103,7 @@ def test_types_of_the_trainer(field, now, before):
         ("dataset_kwargs", "sft", "i-i-iiii", "--i-iiii"),
         ("max_length", "sft", "--iii---", "--ii---i"),
         ("max_length", "dpo", "--ii----", "--------"),
-        ("max_length", "kto", "--ii----", "--iii---"),
+        ("max_length", "kto", "--ii----", "--ii----"),
         ("max_length", "reward", "--ii----", "--ii----"),
         ("max_seq_length", "sft", "--------", "--ii---i"),
         ("max_prompt_length", "dpo", "--------", "--iii---"),

@@ -35,6 +35,7 @@ NAMED_IN = {
     "frameworks/releases/_modelled.py": "generated",
     "frameworks/releases/_requirements.py": "generated",
     "frameworks/huggingface/__init__.py": "keys of other tools' files, which are not the Trainer's, with or without a kind for them",
+    "frameworks/huggingface/trainer_options.py": "the text of an exception",
     "frameworks/peft/_modules.py": "generated",
     "frameworks/swift/_rows.py": "generated",
     "frameworks/swift/_tables.py": "generated",
