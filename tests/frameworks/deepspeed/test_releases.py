@@ -37,6 +37,11 @@ ELASTIC = {"enabled": True, "max_train_batch_size": 2000, "micro_batch_sizes": [
         ({**ADAM, **SEPARATE, "zero_optimization": {"stage": 1, "offload_optimizer": {"device": "cpu"}}}, "0.10.0", True),
         ({**ADAM, **SEPARATE, "zero_optimization": {"stage": 2}}, "0.10.0", False),
         ({**ADAM, **SEPARATE, "zero_optimization": {"stage": 2}}, "0.10.1", True),
+        ({"bf16": None}, "0.17.0", False),  # get_bfloat16_enabled of runtime/config.py asks for the key alone
+        ({"bf16": None}, "0.17.1", True),
+        ({"tensor_parallel": {"autotp_size": "auto"}}, "0.18.5", True),  # "auto" is dropped; `initialize` compares it from 0.18.6 on
+        ({"tensor_parallel": {"autotp_size": "auto"}}, "0.18.6", False),
+        ({"tensor_parallel": {"autotp_size": "x"}}, "0.18.5", False),
         ({"elasticity": ELASTIC}, "0.18.9", False),
         ({"elasticity": {**ELASTIC, "ignore_non_elastic_batch_info": True}}, "0.18.9", True),
     ],

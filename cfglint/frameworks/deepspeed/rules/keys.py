@@ -257,9 +257,10 @@ def section_not_an_object(config: DeepSpeedConfig) -> Iterator[Finding]:
         value = values.get(key, {}) if config.looks_up(key) else {}
         if not isinstance(value, (dict, bool) if key == "zero_optimization" else dict):
             yield no_mapping(config, key, unpacking(config, key, value))
-    section = config.section_key("bf16")
-    value = values.get(section)
-    if not isinstance(value, dict) and (value is not None or (section == "bfloat16" and section in values)):
+    takes_null = models.BF16.is_in(config.version)  # before, `bf16` counts where it is written
+    section = config.section_key("bf16") if takes_null or "bf16" not in values else "bf16"
+    value = values.get(section, {})
+    if not isinstance(value, dict) and (value is not None or section == "bfloat16" or not takes_null):
         yield no_mapping(config, section, unpacking(config, "bf16", value))
     for key, look in LOOKED_UP.items():
         value = values.get(key, {}) if config.looks_up(key) else {}

@@ -11,7 +11,7 @@ from cfglint.frameworks.remedies import choice, mistyped, not_attribute
 from cfglint.source.annotations import Iterator
 
 LEVELS = CHOICES["log_level",]
-SIZES_COMPARED = (0, 18, 6)  # the two sizes of tensor parallelism
+SIZES_COMPARED = (0, 18, 6)  # the two sizes of tensor parallelism, and the size with zero before the config is parsed
 
 
 @rule("DSP070")
@@ -32,7 +32,7 @@ def invalid_autotp_size(config: DeepSpeedConfig) -> Iterator[Finding]:
     if not config.looks_up("tensor_parallel"):
         return
     size, setting = config.get("tensor_parallel", "autotp_size", default=0), config.setting("tensor_parallel", "autotp_size")
-    if size and not isinstance(size, (int, float)):
+    if size and not isinstance(size, (int, float)) and config.version >= SIZES_COMPARED:
         if size == "auto" and config.open:
             return
         raised = f"TypeError: '>' not supported between instances of '{type(size).__name__}' and 'int'"
