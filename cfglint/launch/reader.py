@@ -279,12 +279,11 @@ class Reader:
                 argument.texts[1:] = [word for word in argument.texts[1:] if not findings.is_stray(word, line)]
         line.given = arguments
         self.name_files(line, arguments, alone)
-        if line.program is not None and not line.module and line.program.value:
-            line.program_path = self.around(line.folder).path_of(line.program.value)
+        line.program_path, module = self.program_files(line)
         if any(word.value in ("--help", "-h") for word in line.arguments):
             return None
         options = {argument.name for argument in (*arguments, *read_arguments(behind_dashes(line.arguments)[1:])[0])}
-        line.trains = launcher.always_trains or trains(line, options, self.project.read) or self.was_to_train(call, words)
+        line.trains = launcher.always_trains or trains(line, options, self.project.read, module) or self.was_to_train(call, words)
         if not line.trains:
             return line
         for file in line.files:
@@ -385,6 +384,13 @@ class Reader:
         line.inner, line.launcher, line.module = line.launcher, command.launcher, command.module
         line.program, line.arguments, line.files = command.program, command.arguments, command.files
         return line
+
+    def program_files(self, line: LaunchLine) -> tuple[str | None, str | None]:
+        """(the file of a program, that of one which is named as a module): at most one of them."""
+        name, around = line.program.value if line.program is not None else None, self.around(line.folder)
+        if not name:
+            return None, None
+        return (None, around.path_of(f"{name.replace('.', '/')}{PROGRAM}")) if line.module else (around.path_of(name), None)
 
     def around(self, folder: str | None) -> Surroundings:
         return Surroundings(self.project, self.machine, folder)

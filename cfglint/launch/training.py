@@ -104,8 +104,10 @@ FOLDERS = {
 VALIDATES = "trainer.val_only=true"  # of verl (trainer/ppo/ray_trainer.py, fit)
 
 
-def trains(line: LaunchLine, names: set[str], read: Callable[[str], str | None]) -> bool:
-    """Whether a line starts a training; `names` are the names of the program's options, `read` returns the source of the program."""
+def trains(line: LaunchLine, names: set[str], read: Callable[[str], str | None], module: str | None = None) -> bool:
+    """Whether a line starts a training; `names` are the names of the program's options, `read` returns the source of the program, `module`
+    is the file of one that is named as a module.
+    """
     program = line.program.string.lower() if line.program is not None else ""
     if line.program is not None and line.program.known and (program.startswith("[") or is_placeholder(program)):
         return False  # a usage line: `deepy.py [script.py]`
@@ -134,7 +136,7 @@ def trains(line: LaunchLine, names: set[str], read: Callable[[str], str | None])
     files = any(not file.role.startswith("launcher:") for file in line.files)
     if launcher_of(line).starts_programs and (given or files or "deepspeed" in names):
         return True
-    return program_trains(line, read)
+    return program_trains(line, line.program_path or module, read)
 
 
 def is_not_clear(line: LaunchLine) -> bool:
@@ -153,8 +155,7 @@ def only_handles_data(line: LaunchLine, read: Callable[[str], str | None]) -> bo
     return text is not None and bool(roots) and roots <= DATA_PACKAGES | sys.stdlib_module_names - {"subprocess", "runpy", "importlib"}
 
 
-def program_trains(line: LaunchLine, read: Callable[[str], str | None]) -> bool:
-    path = line.program_path
+def program_trains(line: LaunchLine, path: str | None, read: Callable[[str], str | None]) -> bool:
     text = read(path) if path is not None and path.endswith(".py") else None
     if text is None:
         return False

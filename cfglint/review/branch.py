@@ -220,7 +220,8 @@ class Branch:
         others = [*other_lines(old, new, launches)] if path.endswith(ENDINGS) else []
         if others:
             comparison.code_changed = True
-            self.unread[path] = f"{self.unread.get(path, 'only its launches are compared')}; {', '.join(first_values(others))}"
+            why, told = self.unread.get(path, "only its launches are compared"), ", ".join(first_values(others))
+            self.unread[path] = why if told in why else f"{why}; {told}"
         if comparison.in_effect or path in self.unread:
             return
         reason = next((each for each in run.launch.not_read if each.kind == "file" and each.opens), None)

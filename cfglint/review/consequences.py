@@ -289,6 +289,8 @@ def other_lines(old: Side, new: Side) -> Iterator[Consequence]:
 def is_not_computed(label: str, old: Side, new: Side) -> bool:
     """Whether a side lacks a line with all others of its group, because the framework refuses its values before it computes with them."""
     for side, other in ((old, new), (new, old)):
+        if label not in side.lines and side.lacks_defaults:
+            return True
         if label not in side.lines and side.outcome.verdict != "accept":
             group = other.lines[label].group
             return not any(item.group == group for item in side.lines.values())

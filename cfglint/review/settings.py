@@ -272,6 +272,8 @@ class Differ:
             return all(equal(value, self._default(1, (*after_path, *path))) for path, value in leaves(before))
         if states[0].text == states[1].text and states[0].written and states[1].written:  # another release or parser may read it otherwise
             return True
+        if self.kind == LAUNCH and is_same_fraction(states[0].value, states[1].value):
+            return True
         # A default in another notation is the default: 1e9 for 1000000000.
         exact = self._property(self.configs[1], after_path) if states[0].written and states[1].written else None
         return equal(states[0].value, states[1].value, exact.types if exact is not None else frozenset())
@@ -320,6 +322,15 @@ def equal(before: object, after: object, types: frozenset[str] = frozenset()) ->
     if isinstance(before, float) != isinstance(after, float) and "integer" in types and "number" not in types:
         return False
     return bool(before == after) or (spelled(before) == spelled(after) and "NaN" in spelled(after))
+
+
+def is_same_fraction(before: object, after: object) -> bool:
+    """Whether two words are spellings of one number, as `0.00001` and `1e-5`; not of a whole one, which another parser may refuse."""
+    try:
+        numbers = [float(word) for word in (before, after) if isinstance(word, str) and not word.lstrip("-").isdigit()]
+    except ValueError:
+        return False
+    return len(numbers) == 2 and numbers[0] == numbers[1]
 
 
 def written(text: str, node: Node, value: object) -> str:

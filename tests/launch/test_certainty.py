@@ -72,6 +72,15 @@ def test_a_program_that_evaluates_what_was_trained_is_no_training(checked, progr
     assert checked(f"torchrun --nproc_per_node 4 {program} --model m --seed 1")[0] == []
 
 
+def test_a_module_of_the_project_that_trains_is_a_training(checked, tmp_path):
+    program = "from transformers import HfArgumentParser, Seq2SeqTrainingArguments\nfrom src.own import OwnTrainer\n"
+    program += "[args] = HfArgumentParser(Seq2SeqTrainingArguments).parse_yaml_file('a.yaml')\nOwnTrainer(args=args).train()\n"
+    (tmp_path / "own").mkdir()
+    for name, text in (("run", program), ("other", "print(1)\n")):
+        (tmp_path / "own" / f"{name}.py").write_text(text)
+    assert [len(checked(f"python3 -m own.{name} a.yaml")[0]) for name in ("run", "other")] == [1, 0]
+
+
 def test_a_program_that_trains_after_its_name_is_one(checked):
     assert len(checked("torchrun --nproc_per_node 4 train_and_eval.py --model m --seed 1")[0]) == 1
 

@@ -593,6 +593,22 @@ def test_other_lines_of_a_script_whose_program_is_not_modelled_are_named(checkou
     )
 
 
+def test_another_spelling_of_a_fraction_on_a_line_is_no_change(checkout, reviewed):
+    line = "python tool.py --do_train --learning_rate {} --max_steps 8\n"
+    assert "learning_rate" not in reviewed_lines(checkout, reviewed, line, "0.00001", "1e-5")
+    assert "learning_rate: 1e-5 -> 2e-5" in reviewed_lines(checkout, reviewed, line, "1e-5", "2e-5")
+
+
+def reviewed_lines(checkout, reviewed, line, *words):
+    return changed_in(checkout, reviewed, run__sh=tuple(map(line.format, words)))
+
+
+def test_a_default_of_a_side_whose_release_refuses_a_key_is_not_gone(checkout, reviewed):
+    text = "from transformers import Trainer, TrainingArguments\nTrainer(args=TrainingArguments('o', max_steps=9{})).train()\n"
+    told = changed_in(checkout, reviewed, train__py=(text.format(""), text.format(", learning_rate=1e-3, evaluation_strategy='no'")))
+    assert ("learning rate 5e-05 -> 1e-3" in told, "schedule" in told) == (True, False)
+
+
 def test_a_changed_config_of_a_copy_of_verl_belongs_to_the_runs_that_compose_it(checkout, reviewed):
     config = "data: {{train_batch_size: {}, train_files: a}}\ntrainer: {{n_gpus_per_node: 8, nnodes: 1}}\n"
     checkout.write(run__sh="python -m verl.trainer.main_ppo data.train_files=b\n", verl_in_version_in_version="0.5.0.dev")
