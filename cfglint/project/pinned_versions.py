@@ -15,7 +15,6 @@ import os
 from cfglint.frameworks import FORKS, OTHER_PACKAGES, modelled_releases
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.releases._modelled import RELEASES as NEWEST
-from cfglint.frameworks.releases.versions import parse_version
 from cfglint.project.statements.statement import MAIN, Stated, Statement, is_side_group, normalised, within
 from cfglint.source import files
 from cfglint.source.annotations import Collection, Iterable, Iterator
@@ -45,11 +44,6 @@ OTHER_USES = frozenset(
     """.split()
 )
 YAML = (".yml", ".yaml")
-# The first release without names, and the names: options of ms-swift (2.6.1 and 3.0.0), a module of verl (0.7.0 and 0.7.1).
-FORMER = {
-    "ms-swift": ("3", frozenset(("--sft_type", "--model_id_or_path", "--train_dataset_sample"))),
-    "verl": ("0.7.1", frozenset(("verl.trainer.fsdp_sft_trainer",))),
-}
 BLOCK = "# /// script"  # of the dependencies in a program (PEP 723)
 FOLDERS = ("requirements", "docker")  # whose files count as those of the folder above
 MOST_INCLUDED = 20  # files that a requirements file includes
@@ -87,8 +81,12 @@ class Repositories:
         program = self._disk.text(started) if wanted and started else ""
         if wanted and folder not in self._upwards:
             self._upwards[folder] = repository(path)
-        upwards = with_program(self._upwards[folder], started) if wanted and started else self._upwards.get(folder, [])
+        upwards = self._upwards.get(folder, [])
         placed = self.placed(facts, script, program or script) if wanted and script else {}
+        if wanted and started:
+            from cfglint.project.statements.launches import with_program
+
+            upwards = with_program(upwards, started)
         for package in wanted:
             if package in placed:
                 place, copy = placed[package]
@@ -99,7 +97,9 @@ class Repositories:
                 statements = self.look(upwards, package, name, script, program)
             if not script:
                 self._decisive[folder, package] = statements
-            if package in FORMER and not any(statement.spec or statement.release for statement in statements):
+            if script and not any(statement.spec or statement.release for statement in statements):
+                from cfglint.project.statements.launches import of_former
+
                 statements = of_former(package, facts, statements)
             if statements:
                 facts = with_statements(facts, package, statements)
@@ -169,8 +169,10 @@ class Repositories:
         if script:
             from cfglint.project.statements.lines import of_script
 
-            of_script_itself = [statement for _, statement in of_script(script, name, (package,))]
-            chain[0] = sorted([*chain[0], *of_script_itself], key=lambda statement: rank(statement.file, name))
+            own = [statement for _, statement in of_script(script, name, (package,))]
+            chain[0] = sorted([*chain[0], *own], key=lambda statement: rank(statement.file, name))
+            if own and name.endswith(files.NOTEBOOK):  # it installs what it runs with, whatever the project pins
+                return nearest(package, [[each for each in statements if not each.is_exact or each in own] for statements in chain], name)
         if BLOCK in script or BLOCK in program:
             from cfglint.project.statements.tables import of_block
 
@@ -338,26 +340,6 @@ class Repositories:
                         below.append(path)
                         yield path
             level = below
-
-
-def of_former(package: str, facts: LaunchFacts, statements: list[Statement]) -> list[Statement]:
-    """That a run without a stated release, or with a source tree that is none, is one for those whose arguments or module its line has."""
-    line, (first, names) = facts.launch.line, FORMER[package]
-    words = [word.string.partition("=")[0] for word in (*filter(None, [line.program]), *line.arguments)] if line is not None else []
-    found = next((word for word in words if word in names), "")
-    if not found or not statements:
-        return [Statement(f"`{found}`", f"<{first}")] if found else statements
-    nearest_release = next(
-        (release for release in reversed(modelled_releases(package)) if parse_version(release) < parse_version(first)), ""
-    )
-    return [changed(statement, release=nearest_release) for statement in statements]
-
-
-def with_program(folders: list[str], program: str) -> list[str]:
-    """The folders above a script, and before the first other one above its program as well those between that and the program."""
-    above = repository(program)
-    place = next((place for place, folder in enumerate(folders) if place and folder in above), len(folders))
-    return [*folders[:place], *(folder for folder in above if folder not in folders), *folders[place:]]
 
 
 def with_statements(facts: LaunchFacts, package: str, statements: list[Statement]) -> LaunchFacts:

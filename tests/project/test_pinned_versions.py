@@ -301,3 +301,11 @@ def test_a_notebook_states_what_its_cells_install(cell, release, tmp_path):
         text = json.dumps({"cells": [{"cell_type": "code", "source": source}, {"cell_type": "code", "source": ["x = 1"]}]}, indent=1)
         facts = Repositories().complete(LaunchFacts(), str(tmp_path / "n.ipynb"), ["transformers"], text)
         assert facts.target.get("transformers") == release
+
+
+@each_case(("installed", "release"), [("trl", None), ("trl==0.20.0", "0.20.0"), ("peft", "0.12.1")])
+def test_a_notebook_has_what_it_installs_not_what_a_lock_file_pins(installed, release, tmp_path):
+    (tmp_path / "requirements.txt").write_text("trl==0.12.1\n")
+    text = json.dumps({"cells": [{"cell_type": "code", "source": f"!pip install '{installed}'"}]})
+    facts = Repositories().complete(LaunchFacts(), str(tmp_path / "n.ipynb"), ["trl"], text)
+    assert facts.target.get("trl") == release

@@ -146,7 +146,10 @@ def total_processes(line: LaunchLine, file: dict[Any, Any] | None, machine: Mach
     if given is None or given == -1:
         message = "the accelerate config does not set `num_processes`, and the line does not pass `--num_processes`"
         raised = "ValueError: You need to manually pass in `--num_processes` using this config yaml."
-        if str(file.get("distributed_type", "")) not in ("NO", "False", ""):
+        is_local = "SAGEMAKER" not in str(
+            file.get("compute_environment")
+        )  # else it stays unset (accelerate 1.10.1 commands/launch.py:1086)
+        if is_local and str(file.get("distributed_type", "")) not in ("NO", "False", ""):
             of_file(line, message, raised, "pass `--num_processes N`", COUNT_ON_LINE)
         return None
     return given if type(given) is int else None
