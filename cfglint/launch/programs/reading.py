@@ -90,6 +90,7 @@ TAKEN_BY_UNSLOTH = names(
     "max_seq_length per_gpu_eval_batch_size per_gpu_train_batch_size push_to_hub_token unsloth_grpo_mini_batch"
     " unsloth_logit_chunk_multiplier unsloth_num_chunks use_liger_loss vllm_guided_decoding_regex vllm_sampling_params"
     " wandb_log_unique_prompts warmup_ratio"
+    " embedding_learning_rate q_galore_config loraplus_lr_ratio"  # of `UnslothTrainingArguments` alone
 )
 OF_TRANSFORMERS = ("TrainingArguments", "Seq2SeqTrainingArguments")  # which unsloth does not replace
 COMPLETIONS = "num_generations"
