@@ -19,17 +19,11 @@ def adapters(config: AxolotlConfig) -> list[Place]:
     if model is None or model.adapter not in ("lora", "qlora") or model.lora_model_dir or model.lora_target_parameters:
         return []
     given: ConfigTable = {field: value for field, key in KEYS.items() if (value := getattr(model, key)) is not None}
-    own_code = bool(getattr(model, OWN_CODE))
-    place = Place(given, str(model.base_model or ""), "", config.documents[0].path, config.version, own_code, None, KEYS)
-    modules = place.modules()
-    targets = model.lora_target_modules or []
+    path, own_code = config.documents[0].path, bool(getattr(model, OWN_CODE))
+    place = Place(given, str(model.base_model or ""), "", path, config.version, own_code, None, KEYS)
+    modules, targets = place.modules(), model.lora_target_modules or []
     if model.lora_target_linear and modules is not None:
-        named = [targets] if isinstance(targets, str) else list(targets)
-        given["target_modules"] = [*named, *modules.leaves()]
-    elif model.lora_target_linear:
-        given.pop("target_modules", None)
-        return []
-    else:
-        given["target_modules"] = targets
+        targets = [*([targets] if isinstance(targets, str) else targets), *modules.leaves()]
+    given["target_modules"] = targets
     has_experts = modules is not None and any(dimensions == 3 for dimensions in modules.parameters.values())
-    return [] if has_experts or not isinstance(given["target_modules"], (str, list)) else [place]
+    return [] if has_experts or (model.lora_target_linear and modules is None) else [place]
