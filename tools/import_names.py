@@ -28,7 +28,7 @@ Groups = dict[tuple[Span, ...], str]  # the releases: the names, as the module h
 PACKAGES: dict[str, tuple[str, Release, tuple[str, ...]]] = {
     "transformers": (
         "huggingface",
-        (4, 30, 0),
+        (2, 0, 0),
         (
             *("transformers", "transformers.trainer", "transformers.trainer_callback", "transformers.trainer_pt_utils"),
             *("transformers.trainer_utils", "transformers.training_args", "transformers.integrations", "transformers.optimization"),
@@ -237,7 +237,8 @@ def defined(path: Path) -> set[str]:
     tree = tree_of(path)
     if path.name == "__init__.py":
         return {*bound(tree.body), *strings(tree)}
-    constants = {name for name in bound([node for node in tree.body if isinstance(node, ast.Assign)]) if name.isupper()}
+    assigned: list[ast.stmt] = [node for node in tree.body if isinstance(node, ast.Assign)]
+    constants = {name for name in bound(assigned) if name.isupper() or name.startswith("is_")}
     return {node.name for node in tree.body if isinstance(node, FUNCTIONS)} | constants
 
 

@@ -121,9 +121,11 @@ def fetch(
     libraries: tuple[str, ...],
     wanted: tuple[str, ...] = (),
     only: list[Release] | None = None,
+    *,
+    with_names: bool = False,
 ) -> None:
     """Unpack the wheels of the releases of a package that a folder lacks, or the `wanted` files of them, and write the days of all; `only`
-    are the releases that are needed, by default all.
+    are the releases that are needed, by default all. With their names, the other modules are empty files.
     """
     folder.mkdir(parents=True, exist_ok=True)
     answers = {each: list_releases.from_index(each, INDEX) for each in (package, *libraries)}
@@ -140,7 +142,7 @@ def fetch(
         if is_needed and not (folder / name).exists():
             of_release = [each for each in files[package] if str(list_releases.version_of(each["filename"])) == name]
             if wanted:
-                unpack_files(package, of_release, wanted, folder / name)
+                unpack_files(package, of_release, wanted, folder / name, with_names=with_names)
             else:
                 unpack(package, of_release, folder / name)
     (folder / DATES).write_text(json.dumps(dates), encoding="utf-8")
@@ -166,13 +168,17 @@ def unpack(package: str, files: list[dict[str, Any]], target: Path) -> None:
             shutil.copytree(pure, target, dirs_exist_ok=True)
 
 
-def unpack_files(package: str, files: list[dict[str, Any]], wanted: tuple[str, ...], target: Path) -> None:
+def unpack_files(package: str, files: list[dict[str, Any]], wanted: tuple[str, ...], target: Path, *, with_names: bool = False) -> None:
     """Unpack some files of the package of a wheel, reading no more of the archive than they need."""
     found = next(file for file in files if file["filename"].endswith(".whl"))
     with zipfile.ZipFile(RemoteFile(urllib.parse.urljoin(f"{INDEX}/{package}/", found["url"]))) as archive:
         names = {name for name in archive.namelist() if name.removeprefix(f"{package}/") in wanted}
         with tempfile.TemporaryDirectory() as place:
             archive.extractall(place, names)
+            for name in archive.namelist() if with_names else ():
+                if name.startswith(f"{package}/") and name.endswith(".py") and name not in names:
+                    (Path(place) / name).parent.mkdir(parents=True, exist_ok=True)
+                    (Path(place) / name).touch()
             shutil.copytree(place, target)
 
 

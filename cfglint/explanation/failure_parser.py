@@ -338,6 +338,8 @@ class Reading:
             line = line or (reader.framed if events.lines - reader.framed <= BEHIND_FRAME else 0)
             if reader.open and line and name.isidentifier():
                 events.raised.append(Raised(line, rank, name, "", reader.frames))
+            elif reader.open and line and reader.condition:  # one that fails has no more to say than its code
+                events.raised.append(Raised(line, rank, "AssertionError", "", reader.frames, condition=reader.condition))
             elif reader.open and line and events.cut is None:
                 events.cut = line, reader.frames
         return events

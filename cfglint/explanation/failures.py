@@ -6,7 +6,7 @@ import math
 import re
 from itertools import islice, starmap
 
-from cfglint.explanation import failure_parser, unknown_keyword
+from cfglint.explanation import failure_parser, released, unknown_keyword
 from cfglint.explanation.failure_parser import Dead, Events, Raised, StackFrame
 from cfglint.explanation.known_failures import KnownException, facts, known_exception, known_warning, words_of_warnings
 from cfglint.explanation.log_parser import blocks, pieces
@@ -384,6 +384,8 @@ def of_exception(raised: Raised, kind: str = "", *, follows: bool = False, is_me
     refused, became = unknown_keyword.about((quoted_in(raised) or raised).text)
     rules = rules if refused is None else refused
     known = known_of(raised)
+    if not became and not (known is not None and known.remedy):
+        became = released.about(raised.text)
     causes = [*known.causes] if known is not None and not rules and not follows and not became else []
     details = []
     if raised.frames:
@@ -399,7 +401,7 @@ def of_exception(raised: Raised, kind: str = "", *, follows: bool = False, is_me
         details.append(f"what does not hold: `{raised.condition}`")
     if raised.after is not None:
         details.append(f"it was raised while this was handled: {shortened(raised.after.text)}")
-    if any(cause.startswith("packages whose") for cause in causes):
+    if became or any(cause.startswith("packages whose") for cause in causes):
         details += packages(raised)
     remedy = ""
     if follows:

@@ -20,6 +20,7 @@ IMPORTED = re.compile(
 )
 UNUSED = re.compile(r"not used by the HfArgumentParser: \[([^\]]*)")
 QUOTED = re.compile(r"'(?:--)?(\w+)'")
+INIT = "__init__()"  # what Python says up to 3.9, without the class
 MOST = 3  # keys of which one exception tells
 PARSED = (  # whose parsers refuse keys, with the rule about them
     ("llamafactory", "LLaMA-Factory", "LLF001"),
@@ -33,6 +34,7 @@ OF_NO_RELEASE = "KEY200"
 REMOVED = "was removed from"
 OLDER = "the installed release is older"
 PASSED_ON = "renamed"  # the kind of a row whose keyword a decorator passes on under another name
+OF_NEW_PYTHON = {"transformers": (5, 0, 0), "trl": (0, 25, 0)}  # the first releases that need 3.10, which names the class of `__init__()`
 BASE = "TrainingArguments"  # also of the configuration classes of TRL's trainers
 CLASS_OF = {"huggingface": BASE, "trl": "TRL's configuration class"}
 
@@ -81,7 +83,8 @@ def of_keyword(text: str) -> tuple[list[str], str]:
     trainers = [each for kind, _ in PACKAGES for each in constructors(kind)]
     named = max((trainer for trainer in trainers if owner.endswith(trainer)), key=len, default="")  # a subclass is named after its base
     bases = [named or owner, *[BASE] * (owner.endswith(BASE) or owner.replace("Config", "Trainer") in constructors("trl"))]
-    answers = [each for base in bases for kind, code in PACKAGES for each in of_package(kind, code, base, name) if each[1]]
+    is_old = not owner and INIT in match.group()
+    answers = [each for base in bases for kind, code in PACKAGES for each in of_package(kind, code, base, name, is_old) if each[1]]
     if not answers and owner.endswith("LoraConfig"):
         from cfglint.frameworks.peft.fields import FIELDS, NEWEST
 
@@ -96,6 +99,10 @@ def of_keyword(text: str) -> tuple[list[str], str]:
         if having := ["Seq2SeqTrainingArguments"] if name in SEQ2SEQ else classes:
             return [OF_NO_RELEASE], f"pass a configuration class that has `{name}` in the place of {owner}: {' or '.join(having[:MOST])}"
         return [OF_NO_RELEASE], f"remove `{name}`: no release of transformers from {framework('huggingface').oldest} on has it"
+    package = next((own for own in map(framework, ("trl", "huggingface")) if own.constructor(owner)), None)
+    if not answers and package is not None and all(row[NAME] != name for row in package.constructor(owner)):
+        found = f"no release of {package.package} from {package.oldest} to {package.newest} has `{name}` of {owner}"
+        return [OF_TRAINERS], f"{found}: remove it, or install the changed {package.package} that the program was written for"
     gone = [answer for answer in answers if REMOVED in answer[1]]
     first = dict(reversed(gone if gone and not owner else answers))
     return sorted(first), "; ".join(dict.fromkeys(first[code] for code in sorted(first)))
@@ -119,15 +126,20 @@ def constructors(kind: str) -> Iterable[str]:
     return found
 
 
-def of_package(kind: str, code: str, owner: str, name: str) -> Iterator[tuple[str, str]]:
-    """(rule, what became of it) of a keyword of the classes of a package; of any of its classes where the exception does not name one."""
+def of_package(kind: str, code: str, owner: str, name: str, is_old: bool = False) -> Iterator[tuple[str, str]]:
+    """(rule, what became of it) of a keyword of the classes of a package; of any of its classes where the exception does not name one, but
+    not in a release that an old Python cannot have.
+    """
     own = framework(kind)
+    end = OF_NEW_PYTHON[own.package] if is_old else None
     for trainer in [owner] if owner else constructors(kind):
         rows = [row for row in own.constructor(trainer) if row[NAME] == name]
         if rows:
             new = next((row[2] for row in rows if row[1] == PASSED_ON), "")
             new = new or field_in_place(own, trainer, name)
             until = () if any(not row[UNTIL] for row in rows) else max(row[UNTIL] for row in rows)
+            if end is not None and until >= end:
+                continue
             yield OF_TRAINERS, became(name, trainer, own.package, dotted(min(row[SINCE] for row in rows)), dotted(until), new)
     for history in own.histories():
         sections = [each for each in history.sections_with(name) if " " not in each]  # those are classes, not scripts
@@ -137,6 +149,8 @@ def of_package(kind: str, code: str, owner: str, name: str) -> Iterator[tuple[st
                 new = ".".join(entry.renamed_to or ()) if entry is not None else ""
                 new = new or field_in_place(own, owner.replace("Config", "Trainer"), name)
                 since, until = history.since(section, name) or (), history.until(section, name) or ()
+                if end is not None and until >= end:
+                    continue
                 yield code, became(name, owner or CLASS_OF[kind], own.package, dotted(since), dotted(until), new)
 
 

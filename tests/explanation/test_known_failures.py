@@ -81,6 +81,7 @@ LAST = [
     ("Initializing distributed: GLOBAL_RANK: 0, MEMBER: 1/8", "srun"),
     ("wandb: (1) Create a W&B account", "wandb login"),
     ("n1:77:77 [0] NCCL INFO Channel 00/02 :    0   1", "NCCL_P2P_DISABLE"),
+    ("n1:77:77 [0] NCCL INFO Call to connect returned Connection refused, retrying", "never to `lo`"),
     ("  0%|          | 0/500 [00:00<?, ?it/s]", "py-spy"),
 ]
 
