@@ -254,9 +254,10 @@ def bound(body: list[ast.stmt]) -> Iterator[str]:
         if isinstance(node, FUNCTIONS):
             yield node.name
         elif isinstance(node, (ast.Import, ast.ImportFrom)):
-            dummies = "dummy" in (getattr(node, "module", None) or "") or "dummies" in (getattr(node, "module", None) or "")
+            source = getattr(node, "module", None) or ""
+            is_known = "dummy" in source or "dummies" in source or source == "models"  # whose names are here as well, or are left out
             names = ((alias.asname or alias.name).partition(".")[0] for alias in node.names)
-            yield from (name for name in names if name != STAR or not dummies)
+            yield from (name for name in names if name != STAR or not is_known)
         else:
             yield from (each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store))
             for inner in ast.iter_child_nodes(node):

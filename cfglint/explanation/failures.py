@@ -63,7 +63,10 @@ STATED = re.compile(r"(?:[^.;!?]|[.;!?](?!\s|$))+[.!?]?")  # a sentence of a mes
 PACKAGE = re.compile(r"[\\/](?:site|dist)-packages[\\/]([\w.-]+)")
 BATCH = re.compile(r"gradient_acc_step \* world_size:?\s*(\d+) != (\d+) \* (\d+) \* (\d+)")
 FEW_LINES = 12
-KEY = re.compile(r"^(['\"]).*\1$")  # what a KeyError has for a message
+MESSAGES = {
+    "KeyError": re.compile(r"^(['\"]).*\1$"),
+    "NameError": re.compile(r"name '\w+' is not defined"),
+}  # of the classes that have no others
 SIGN_OF_ERROR = re.compile(
     r"^(?!.*(?:warn|\binfo|\[[WI]\b)).*\b(?:error|failed|failure|fatal|exception|refused|cannot|unable)\b", re.IGNORECASE
 )
@@ -75,6 +78,7 @@ PARSER_EXIT = "SystemExit"  # how argparse ends a program
 UNEXPLAINED = "the log does not show why"
 # The classes of exceptions whose messages are copied without them, the most specific messages first.
 CLASSES = (
+    "NameError",
     "ValueError",
     "TypeError",
     "RuntimeError",
@@ -156,7 +160,9 @@ def in_fragment(lines: Iterable[str]) -> list[Failure]:
             raised = Raised(number, None, inside.group(1), inside.group(2), [])
             return [of_exception(raised, follows=True) if FOLLOWING.search(raised.text) else of_raised(raised)]
         behind = text.partition(": ")[2] if HEADLINE.match(text) else ""
-        said_as = [(name, each) for each in filter(None, (text, behind)) for name in CLASSES if name != "KeyError" or KEY.match(each)]
+        said_as = [
+            (name, each) for each in filter(None, (text, behind)) for name in CLASSES if name not in MESSAGES or MESSAGES[name].match(each)
+        ]
         for name, said in (*said_as, (PARSER_EXIT, f"2 (error: {text})")):
             raised = Raised(number, None, name, said, [])
             failure = of_exception(raised, is_message=True)
@@ -450,7 +456,7 @@ def handled_by(raised: Raised) -> Iterator[Raised]:
 def quoted_in(raised: Raised) -> Raised | None:
     """The exception that one of transformers' lazy imports quotes without its class, if something is known of it."""
     quoted = raised.text.partition(QUOTED)[2].strip()
-    possible = (Raised(raised.line, raised.rank, name, quoted, []) for name in CLASSES if quoted and name != "KeyError")
+    possible = (Raised(raised.line, raised.rank, name, quoted, []) for name in CLASSES if quoted and name not in MESSAGES)
     return next((each for each in possible if rules_of_raised(each, "") or known_exception(each.text) is not None), None)
 
 

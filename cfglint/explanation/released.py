@@ -67,7 +67,9 @@ def about(text: str) -> str:
 def had(what: str, package: str, spans: tuple[tuple[Version, Version], ...]) -> str:
     """Which releases of a package have something, and what follows for the one that is installed."""
     if all(end for _, end in spans):
-        last = dotted(max(end for _, end in spans))
+        first, last = min(since for since, _ in spans), dotted(max(end for _, end in spans))
+        if first:
+            return f"{what} was removed in {package} {last}, and came in {dotted(first)}: the installed release is not one between them"
         return f"{what} was removed in {package} {last}: update the code that uses it, or install an older release"
     since = next(dotted(first) for first, end in spans if not end)
     before = " and ".join(f"before {dotted(end)}" for _, end in spans if end)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from cfglint.explanation.released import had
 from cfglint.frameworks import framework
 from cfglint.frameworks.base import Framework
 from cfglint.frameworks.releases.history import NAME, SINCE, UNTIL
@@ -54,13 +55,10 @@ def of_import(text: str) -> tuple[list[str], str]:
         parts = module.split(".")
         asked = [(module, name)] if name else [(".".join(parts[:count]), "") for count in range(2, len(parts) + 1)]
         owners = [framework(kind) for kind, _ in PACKAGES if framework(kind).package == parts[0]]
-        for what, spans in ((each or of, own.importable(of, each)) for own in owners for of, each in asked):
-            if spans and all(end for _, end in spans):
-                last = dotted(max(end for _, end in spans))
-                return [OF_IMPORTS], f"`{what}` was removed in {parts[0]} {last}: remove the import, or install an older release"
-            if spans:
-                first = dotted(min(since for since, _ in spans))
-                return [OF_IMPORTS], f"{parts[0]} has `{what}` from {first} on: the installed release is older"
+        found = ((each or of, own.importable(of, each), parse_version(own.oldest)) for own in owners for of, each in asked)
+        for what, spans, oldest in found:
+            if spans and (spans[-1][1] or spans[-1][0] > oldest):  # hardly anyone has an older one: then the package is hidden or broken
+                return [OF_IMPORTS], had(f"`{what}`", parts[0], spans)
     return [], ""
 
 

@@ -14,6 +14,7 @@ FILES = sorted((Path(__file__).parent / "exceptions").glob("*.txt"))
 MESSAGES = [line for path in FILES for line in path.read_text(encoding="utf-8").splitlines()]
 
 WARNINGS = [
+    ("early stopping required metric_for_best_model, but did not find eval_f1 so early stopping is disabled", "compute_metrics"),
     ("50%|#5 | 1/2 [00:20<00:20]Invalidate trace cache @ step 1: expected module 2, but got module 3", "synced_gpus"),
     ("The model weights are not tied. Please use the `tie_weights` method before using the `infer_auto_device` function.", "other lines"),
     ("1 pytorch allocator cache flushes since last step. this happens when there is high memory pressure", "nearly full"),

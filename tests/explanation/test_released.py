@@ -47,6 +47,10 @@ from tests.cases import each_case
         ("AttributeError: 'Accelerator' object has no attribute 'use_fp16'", "`Accelerator.use_fp16` was removed in accelerate 1.0.0"),
         ("TypeError: OwnModel.forward() got an unexpected keyword argument 'adapter_names'", ""),  # its own, whatever others have
         ("TypeError: forward() got an unexpected keyword argument 'adapter_names'", ""),
+        (
+            "cannot import name 'SAFETENSORS_WEIGHTS_NAME' from 'peft.utils.other' (/x/peft/utils/other.py)",
+            "was removed in peft 0.7.0, and came in 0.4.0: the installed release is not one between them",
+        ),
         ("ValueError: no", ""),
     ],
 )
