@@ -26,6 +26,7 @@ COPIES_OPTIONS = (1, 8, 0)
 PACKS_IN_BINS = (0, 24, 0)  # the oldest release whose packing was compared
 COUNTS_BINS = Releases((0, 29, 0), (1, 0, 0))  # which cut samples themselves
 BIN_STRATEGIES = ("bfd", "bfd_split")
+MAPS = ("sft", "dpo", "kto", "reward", "orpo", "cpo")  # the trainers that prepare their data by `map`
 PLAUSIBLE_PROCESSES = 64  # `map` lowers a larger number to the rows of the data set, an integer
 # The names of any release of transformers since 4.46, and `mamba`, which 4.46 to 4.51 have.
 CACHES = (
@@ -94,7 +95,7 @@ def refuses_cache(value: object, config: TrlConfig) -> bool:
 
 def preparing_processes(value: Operand, config: TrlConfig) -> None:
     """Compare and count the processes as the `map` of datasets 5.2.0 arrow_dataset.py does; a streamed data set has none."""
-    if value is None or not config.only("sft", "dpo", "kto", "reward") or config.streams or (config.only("sft") and not prepares(config)):
+    if value is None or config.streams or not config.only(*MAPS) or (config.only("sft") and not prepares(config)):
         return
     if value < 0:
         raise ValueError("num_proc must be an integer > 0.")
