@@ -19,6 +19,9 @@ SLICES = (1, 8, 0)  # from here on SFT cuts each sample while it prepares the da
 NEW_PREFERENCES = {"dpo": (0, 29, 0), "kto": (1, 3, 0)}  # the releases in which the trainers were rewritten
 COMPARES = {"dpo": (0, 29, 0), "kto": (1, 8, 0), "reward": (0, 12, 0)}  # from here on the length of a sample is compared
 CUTS_PROMPTS = Releases((0, 12, 0))  # DPO cuts each prompt and completion, as long as it has the fields
+NAMED_COLUMN = Releases(
+    until=(0, 12, 0)
+)  # SFT asks whether the data are conversations only without a name (0.8.5 trainer/sft_trainer.py:264)
 TEXT_LOOKED_UP = Releases((0, 15, 0), (0, 17, 0))  # SFT looks up the column `dataset_text_field` in every data set
 CHARS_PER_TOKEN = 3.6  # by which packing multiplies the length at first (0.12.0 trainer/utils.py:606, ConstantLengthDataset)
 CUTS_BATCHES = (1, 3, 0)  # KTO cuts whole batches from here on; before, it makes room for a token in the length of each sample
@@ -169,7 +172,8 @@ def cut_part(value: Operand, config: TrlConfig) -> object:
 OPERATIONS = (
     # the column of the text is looked up, also for conversations (0.15.2 trainer/sft_trainer.py:430)
     Operation("dataset_text_field", INIT,
-        lambda value, config: value is None and config.trl_version in TEXT_LOOKED_UP and prepares(config), "KeyError: {value!r}"),
+        lambda value, config: config.trl_version in (TEXT_LOOKED_UP if value is None else NAMED_COLUMN) and not isinstance(value, str)
+        and prepares(config), "KeyError: {value!r}"),
     Operation("precompute_ref_batch_size", INIT, refuses_reference_batch,
         "ValueError: batch_size should be a positive integer value, but got batch_size={value}"),
     Operation("num_generations", INIT, repeats),
