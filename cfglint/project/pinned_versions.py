@@ -45,7 +45,7 @@ OTHER_USES = frozenset(
 )
 YAML = (".yml", ".yaml")
 BLOCK = "# /// script"  # of the dependencies in a program (PEP 723)
-FOLDERS = ("requirements", "docker")  # whose files count as those of the folder above
+FOLDERS = ("requirements", "docker", "docs")  # whose files count as those of the folder above
 MOST_INCLUDED = 20  # files that a requirements file includes
 MOST_FOLDERS = 400  # of a repository that are looked through for requirements files and copies of packages
 MOST_NAMES = 20_000  # in all of these folders
@@ -472,6 +472,7 @@ def sources(folder: str, names: list[str], disk: DiskFolders) -> list[str]:
         *(f"docker/{name}" for name in inner.get("docker", ()) if role_of(name) == DOCKERFILE),
         *main[SCRIPT],
         *of_role.get(README, ()),
+        *(f"docs/{name}" for name in inner.get("docs", ()) if role_of(name) == README and name.lower() not in READMES),
         *(name for name in parts if is_option(name)),
     ]
 
@@ -486,7 +487,7 @@ def role_of(name: str) -> int:
         return PROJECT
     if end in ("yml", "yaml") and (stem.startswith(("conda", "env")) or "environment" in stem):  # of conda
         return ENVIRONMENT
-    if low in READMES:
+    if low in READMES or (stem in INSTALLING and end in ("md", "rst")):
         return README
     if low.startswith(("dockerfile", "containerfile")) or low.endswith(".dockerfile"):
         return DOCKERFILE
