@@ -126,12 +126,9 @@ class Repositories:
         from cfglint.project.statements.copies import places_of_line, places_of_program
 
         line, project = facts.launch.line, facts.launch.project
-        places = places_of_line(line, project, script) if line is not None and project is not None else []
-        if line is not None and line.module and line.program is not None:
-            module = f"/{line.program.string.replace('.', '/')}.py"
-            started = os.path.join(".", facts.launch.program_path)
-            places = [started.removesuffix(module), *places] if started.endswith(module) else places
-        places += places_of_program(program, os.path.dirname(facts.launch.program_path)) if "sys.path.insert" in program else []
+        path = facts.launch.program_path
+        places = places_of_line(line, project, script, path) if line is not None and project is not None else []
+        places += places_of_program(program, os.path.dirname(path)) if "sys.path.insert" in program else []
         copies: dict[str, tuple[str, Statement]] = {}
         for place in places:
             for package in NEWEST:

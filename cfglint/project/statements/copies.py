@@ -69,15 +69,17 @@ def missing_submodules(folder: str, file: str, disk: DiskFolders) -> Iterator[tu
                 yield package, Statement(file, elsewhere=f"the submodule {path}")
 
 
-def places_of_line(line: LaunchLine, project: Project, script: str) -> list[str]:
-    """The folders of the project from which a launch imports first, in their order: those of `PYTHONPATH` and of `pip install -e`.
+def places_of_line(line: LaunchLine, project: Project, script: str, path: str) -> list[str]:
+    """The folders from which a launch of the program at a path imports first: of `python -m`, of `PYTHONPATH` and of `pip install -e`.
 
     Behind a part of `PYTHONPATH` that is not known, nothing is first.
     """
     text = line.call.environment.get("PYTHONPATH")
     entries = text.string.split(":") if text is not None else []
     known = next((place for place, entry in enumerate(entries) if UNKNOWN in entry or not entry), len(entries))
-    places: list[str] = []
+    module = f"/{line.program.string.replace('.', '/')}.py" if line.module and line.program is not None else ""
+    started = os.path.join(".", path)
+    places = [started.removesuffix(module)] if module and started.endswith(module) else []
     for entry in (*entries[:known], *editable(script)):
         place = entry if entry.startswith(ROOT) or line.folder is None else os.path.join(line.folder, entry)
         real = project.real(os.path.normpath(place))
