@@ -49,6 +49,7 @@ ENGINE_CALL = "initialize"  # what builds the engine
 BACKWARD = ".backward("  # what a program with an `Accelerator` calls if it does not only evaluate a model
 MOST_READERS = 8  # other contents of a script that are remembered
 DEVICE_MAP = Reason("program", "the `device_map` of its model")
+TRAINED_BY = Reason("program", "whether a Trainer of transformers trains it, which uses all GPUs of one process")
 
 
 class LaunchedRuns:
@@ -344,6 +345,27 @@ class LaunchedRuns:
         document = self.source.document(file.path)
         return "" if document.problems else detect(document)[0] or ""
 
+    def gpus_of_one_process(self, line: LaunchLine, launch: Launch, documents: list[Document]) -> int | None:
+        """The GPUs that the one process of a line spreads its batches over; None if that is not known."""
+        from cfglint.launch.machine import visible
+
+        seen = visible(line, Machine(self.facts.gpus, self.facts.nodes), "visible_gpus")
+        line.unknown = [each for each in line.unknown if each[0] != "visible_gpus"]
+        gpus = made_visible(launch.parser, self.scripts.context(line)) or (seen if seen is None or seen > 0 else 1)
+        if gpus == 1 or any(isinstance(document, ProgramCall) and document.has_loop for document in documents):
+            return 1  # nothing spreads a batch in a loop of the program's own
+        if launch.parser is None:
+            if launcher_of(line).is_one_process:
+                return gpus
+            line.unsure("visible_gpus", TRAINED_BY)
+            return None
+        from cfglint.launch.programs.built_arguments import spreads_model
+
+        spreads = spreads_model(launch.parser, self.scripts.context(line))  # one model on all of them (transformers 5.24.0 trainer.py:459)
+        launch.spreads = spreads or ""
+        line.unsure("visible_gpus", *([DEVICE_MAP] if spreads is None else []))
+        return 1 if spreads else gpus if spreads is not None else None
+
     def launch_facts(self, line: LaunchLine, launch: Launch, documents: list[Document], built: BuiltArguments | None = None) -> LaunchFacts:
         """The facts of a launch: its processes, and that its files and arguments are the whole run."""
         launcher, gpus, command = launcher_of(line), line.processes, line_and_command(launch)[1]
@@ -362,20 +384,7 @@ class LaunchedRuns:
         plain = (launcher.is_one_process or (trains and starts_simply(line))) and line.processes == 1 and not line.srun
         launch.sets_rank = launcher.sets_rank or (False if plain else None)
         if plain and ENGINE not in command.words and not (built is not None and built.document.values.get(ENGINE)):
-            from cfglint.launch.machine import visible
-
-            seen = visible(line, Machine(self.facts.gpus, self.facts.nodes), "visible_gpus")
-            line.unknown = [each for each in line.unknown if each[0] != "visible_gpus"]
-            gpus = made_visible(launch.parser, self.scripts.context(line)) or (seen if seen is None or seen > 0 else 1)
-            if any(isinstance(document, ProgramCall) and document.has_loop for document in documents):  # nothing spreads a batch then
-                gpus = 1
-            elif gpus != 1 and launch.parser is not None:  # one model on all of them (transformers 5.24.0 trainer.py:459)
-                from cfglint.launch.programs.built_arguments import spreads_model
-
-                spreads = spreads_model(launch.parser, self.scripts.context(line))
-                launch.spreads = spreads or ""
-                gpus = 1 if spreads else gpus if spreads is not None else None
-                line.unsure("visible_gpus", *([DEVICE_MAP] if spreads is None else []))
+            gpus = self.gpus_of_one_process(line, launch, documents)
         # DeepSpeed reads the file itself, and its optimizer leaves nothing for the program to pass.
         optimizer = any(document.find(("optimizer",))[1] is not None for document in documents[1:])
         own_parser = launch.consumer == ENGINE and has_own_arguments(launch, command) and optimizer

@@ -212,6 +212,17 @@ def test_one_process_of_accelerate_has_each_visible_gpu(project, capsys, launch,
     assert (run["gpus"], run["resolved"]["global_batch"]) == (gpus, None if gpus is None else 4 * gpus)
 
 
+@each_case(("program", "batch"), [(READS, 32), ("", None)])  # one that is not in the project may have a loop of its own
+def test_one_process_that_is_configured_is_no_mismatch_on_several_gpus(project, capsys, program, batch):
+    (project / "train.py").write_text(program) if program else (project / "train.py").unlink()
+    (project / "acc.yaml").write_text("compute_environment: LOCAL_MACHINE\ndistributed_type: 'NO'\nnum_machines: 1\nnum_processes: 1\n")
+    options = "--output_dir out --per_device_train_batch_size 4 --learning_rate 1e-4 --lr_scheduler_type linear --num_train_epochs 3"
+    (project / "train.sh").write_text(f"accelerate launch --config_file acc.yaml train.py {options}\n")
+    found = report(capsys, "check", "train.sh", "--gpus", "8")
+    assert [each["code"] for each in found["diagnostics"]] == []
+    assert found["runs"][0]["resolved"]["global_batch"] == batch
+
+
 @each_case(("devices", "verdict"), [("0,1", "reject"), ("0", "accept")])
 def test_llamafactory_refuses_one_process_on_several_gpus(project, capsys, devices, verdict):
     program = "from llamafactory.train.tuner import run_exp\nrun_exp()\n"

@@ -271,7 +271,7 @@ def invalid_gpu_ids(config: AccelerateConfig) -> Iterator[Finding]:
 @rule("ACC015")
 def process_count_mismatch(config: AccelerateConfig) -> Iterator[Finding]:
     gpus = config.facts.gpus
-    if starts_one_of_many(config):
+    if starts_one_of_many(config) or config.facts.launch.sets_rank is False:  # its one process has all of them
         return
     if gpus is not None and config.started is not None and config.started != gpus and "num_processes" in config.values:
         setting = config.setting("num_processes")
