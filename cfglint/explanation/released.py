@@ -47,9 +47,7 @@ def about(text: str) -> str:
     """The releases that have what an exception says is missing; empty if that is not known."""
     if of_module := OF_MODULE.search(text):
         module, name, imported, source, missing = of_module.groups()
-        what = (
-            f"{module or source}.{name or imported}" if name or imported else missing
-        )  # of a module, Python names the first that is missing
+        what = f"{module or source}.{name or imported}" if name or imported else missing
         return had(f"`{what}`", *released()[what]) if what in released() else ""
     if keyword := KEYWORD.search(text):
         owner, function, parameter = keyword.groups()

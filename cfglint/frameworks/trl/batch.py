@@ -31,11 +31,8 @@ GENERATION = "generation_batch_size"
 GENERATION_STEPS = "steps_per_generation"
 WITHOUT_KL = "apo_zero_unpaired"  # the loss of KTO that does not compare samples
 SMALLEST_FOR_KL = 2
-SMALLEST_MICRO_BATCH: Version = (
-    0,
-    12,
-    0,
-)  # from here on the micro batch has to be as large; before, that of all GPUs of a node with the accumulation
+# From here on the micro batch has to be as large; before, that of all GPUs of a node with the accumulation.
+SMALLEST_MICRO_BATCH: Version = (0, 12, 0)
 
 
 def at_once(config: TrlConfig, micro: int) -> int | None:
