@@ -101,9 +101,6 @@ FOLDERS = {
 }
 
 
-VALIDATES = "trainer.val_only=true"  # of verl (trainer/ppo/ray_trainer.py, fit)
-
-
 def trains(line: LaunchLine, names: set[str], read: Callable[[str], str | None], module: str | None = None) -> bool:
     """Whether a line starts a training; `names` are the names of the program's options, `read` returns the source of the program, `module`
     is the file of one that is named as a module.
@@ -122,8 +119,6 @@ def trains(line: LaunchLine, names: set[str], read: Callable[[str], str | None],
     given = len({each.rpartition(".")[2] for each in names} & ARGUMENTS)  # `--training.max_steps` is `max_steps`
     other, named = any(mark in name for mark in OTHERS), any(mark in TRAINED.sub("", name) for mark in TRAINS)
     if "do_train" not in names and names & {"do_eval", "eval_only"} and not given:
-        return False
-    if any(word.string.lower().lstrip("+") == VALIDATES for word in line.arguments):
         return False
     if launcher_of(line).trains_by_default:
         return not other or named

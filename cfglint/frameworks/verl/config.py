@@ -39,7 +39,7 @@ from cfglint.source.hydra.overrides import ADD, HydraOverride, OverrideError, Sw
 from cfglint.source.record import Record
 from cfglint.source.root import places_of
 from cfglint.source.shell import is_markdown
-from cfglint.source.shell.command import CommandDocument, is_all_of_caller, is_placeholder, stands_for_more
+from cfglint.source.shell.command import CommandDocument, is_all_of_caller, stands_for_more
 from cfglint.source.shell.placed_text import UNKNOWN, Text, unknown_value
 from cfglint.source.shell.reasons import PLACEHOLDER as OPEN_PLACEHOLDER
 
@@ -213,7 +213,7 @@ class VerlConfig(Config):
         if stands_for_more(word):
             self.is_excerpt = True
             return []
-        key, mark, written = text.partition("=")
+        key, mark, _ = text.partition("=")
         if not word.known and (not mark or UNKNOWN in key):
             self.is_open = self.is_open or not is_all_of_caller(word)
             return []
@@ -223,7 +223,7 @@ class VerlConfig(Config):
         try:
             override = parse_override(text if word.known else f"{key}=0")
         except OverrideError as problem:
-            if not mark or not (PLACEHOLDER(text) if is_markdown(self.documents[0].path) else is_placeholder(written)):
+            if not mark or not PLACEHOLDER(text) or not is_markdown(self.documents[0].path):
                 self.refused.append(RefusedWord(word, str(problem), None, text))
                 return []
             override, unknown = parse_override(f"{key}=0"), Unknown(OPEN_PLACEHOLDER)

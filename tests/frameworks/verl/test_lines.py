@@ -234,11 +234,12 @@ def test_a_copy_without_the_workers_of_engines_has_none_of_their_checks(checked)
 
 
 @each_case("value", ["{path_to_model}", "<path to the model>/actor"])
-def test_a_placeholder_is_an_unknown_value(checked, value):
+def test_a_placeholder_in_a_page_is_an_unknown_value(checked, value):
     line = f"{OWN_LINE} 'actor_rollout_ref.model.path={value}' data.train_batch_size=32"
     files = own_copy(OWN.replace("  actor:\n", "  model: {path: m}\n  actor:\n"))
-    for run in (checked(f"```bash\n{line}\n```", "", files=files, script="README.md"), checked(line, "", files=files)):
-        assert (run.found, run.resolved["samples_per_step"]) == ([], 64)
+    run = checked(f"```bash\n{line}\n```", "", files=files, script="README.md")
+    assert (run.found, run.resolved["samples_per_step"]) == ([], 64)
+    assert checked(line, "", files=files).found == [("VRL001", "error")]
 
 
 def test_a_check_without_a_message_is_not_certain_in_a_copy(checked):
