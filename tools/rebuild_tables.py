@@ -83,10 +83,21 @@ def main() -> int:
     return 1 if changed and options.check else 0
 
 
+def written(target: Path, text: str, check: bool) -> int:
+    """Write a generated module if it is another one, or only say so; the exit status."""
+    if target.exists() and target.read_text(encoding="utf-8") == text:
+        return 0
+    if check:
+        print(f"{target} is not what the wheels give", file=sys.stderr)
+        return 1
+    target.write_text(text, encoding="utf-8")
+    return 0
+
+
 def tables(source: ModuleType, folder: Path, dates: dict[str, dict[str, str]], known: Mapping[Release, Any] | None = None) -> str:
     """The text of the tables by the releases in a folder, but for those that are known."""
     known = known or {}
-    folders = {version: path for version, path in sorted(release_folders(source, folder).items()) if version not in known}
+    folders = {version: path for version, path in release_folders(source, folder).items() if version not in known}
     return str(source.text({**known, **{version: source.facts(path, version, dates) for version, path in folders.items()}}))
 
 
@@ -99,14 +110,20 @@ def facts_of(source: ModuleType, target: Path) -> dict[Release, Any]:
 
 
 def release_folders(source: ModuleType, folder: Path) -> dict[tuple[int, ...], Path]:
-    """The folder of each release: of a release and its post-releases the release, which `==` names; without it, the newest of them."""
-    found = sorted(folder.iterdir(), key=lambda each: (".post" not in each.name, each.name))
-    return {release(each.name): each for each in found if is_modelled(source, each)}
+    """The unpacked releases of the tables."""
+    return unpacked(folder, source.OLDEST)
 
 
-def is_modelled(source: ModuleType, folder: Path) -> bool:
-    """Whether a folder is that of a release of the tables."""
-    return folder.is_dir() and is_release(folder.name) and release(folder.name) >= source.OLDEST
+def unpacked(folder: Path, oldest: Release) -> dict[Release, Path]:
+    """The folder of each release from the oldest that counts on: of a release and its post-releases the release, which `==` names; without
+    it, the newest of them.
+    """
+    found = {
+        release(each.name): each
+        for each in sorted(folder.iterdir(), key=lambda each: (".post" not in each.name, each.name))
+        if each.is_dir() and is_release(each.name)
+    }
+    return {version: found[version] for version in sorted(found) if version >= oldest}
 
 
 def is_release(name: str) -> bool:

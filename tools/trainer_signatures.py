@@ -17,8 +17,7 @@ from typing import Any
 
 from follow_fields import changes
 from history_rows import Fact, Release, Sections, literal, rows, sections_at, spans, table
-from rebuild_tables import FRAMEWORKS, is_release
-from schema_source import release
+from rebuild_tables import FRAMEWORKS, unpacked, written
 
 # package: the folder of its tables, the oldest modelled release, the modules of its trainers.
 PACKAGES: dict[str, tuple[str, Release, str]] = {
@@ -56,15 +55,9 @@ def main() -> int:
     options = parser.parse_args()
     kind, oldest, modules = PACKAGES[options.package]
     target = FRAMEWORKS / kind / "_signatures.py"
-    found = {release(each.name): each for each in options.folder.iterdir() if each.is_dir() and is_release(each.name)}
-    made = text(options.package, {version: signatures(found[version], modules) for version in sorted(found) if version >= oldest})
-    if target.exists() and target.read_text(encoding="utf-8") == made:
-        return 0
-    if options.check:
-        print(f"{target} is not what the wheels give", file=sys.stderr)
-        return 1
-    target.write_text(made, encoding="utf-8")
-    return 0
+    found = unpacked(options.folder, oldest)
+    made = text(options.package, {version: signatures(folder, modules) for version, folder in found.items()})
+    return written(target, made, options.check)
 
 
 def text(package: str, found: dict[Release, Sections]) -> str:
