@@ -63,10 +63,8 @@ STATED = re.compile(r"(?:[^.;!?]|[.;!?](?!\s|$))+[.!?]?")  # a sentence of a mes
 PACKAGE = re.compile(r"[\\/](?:site|dist)-packages[\\/]([\w.-]+)")
 BATCH = re.compile(r"gradient_acc_step \* world_size:?\s*(\d+) != (\d+) \* (\d+) \* (\d+)")
 FEW_LINES = 12
-MESSAGES = {
-    "KeyError": re.compile(r"^(['\"]).*\1$"),
-    "NameError": re.compile(r"name '\w+' is not defined"),
-}  # of the classes that have no others
+# The messages of the classes that have no others.
+MESSAGES = {"KeyError": re.compile(r"^(['\"]).*\1$"), "NameError": re.compile(r"name '\w+' is not defined")}
 SIGN_OF_ERROR = re.compile(
     r"^(?!.*(?:warn|\binfo|\[[WI]\b)).*\b(?:error|failed|failure|fatal|exception|refused|cannot|unable)\b", re.IGNORECASE
 )

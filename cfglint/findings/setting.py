@@ -8,7 +8,6 @@ from cfglint.findings.vocabulary import BatchReason, Origin, Stage
 from cfglint.findings.wording import LONGEST_VALUE, spelled
 from cfglint.source.annotations import Operand
 from cfglint.source.document import SCALAR, Document, Node, Path, Written, pointer
-from cfglint.source.files import NOTEBOOK
 from cfglint.source.record import Record
 
 WRITTEN: Origin = "written"
@@ -45,7 +44,8 @@ class Setting(Record):
         key_node, node = document.find(path)
         if node is None:  # where it could be added
             return self
-        origin, because = WRITTEN if self.origin == DEFAULT else self.origin, self.because if self.origin == OVERRIDE else ""
+        origin = WRITTEN if self.origin == DEFAULT else self.origin
+        because = self.because if self.origin == OVERRIDE else ""
         return Setting(path, self.value, origin, document, node, key_node, because)
 
     @property
@@ -91,11 +91,7 @@ class Setting(Record):
             return there.spelled
         document, node, source = self.document, self.node, ""
         if self.written and document is not None and node is not None and node.kind == SCALAR and document.is_literal(str(self.path[0])):
-            source = document.text[node.start : node.end]
-            if document.path.endswith(NOTEBOOK):  # in a string of JSON
-                from cfglint.source.python.literals import unescaped
-
-                source = unescaped(source)
+            source = document.source(node.start, node.end)
         return source if 0 < len(source) <= LONGEST_VALUE and "\n" not in source else spelled(self.value)
 
     @property

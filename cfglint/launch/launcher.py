@@ -73,6 +73,10 @@ class Launcher:
     def check(self, line: LaunchLine) -> None:
         """Report what the launcher refuses or ignores on a line."""
 
+    def starts_simply(self, line: LaunchLine) -> bool:
+        """Whether the only process of a line is started as `python` starts it, so that it sees each visible GPU."""
+        return self.is_one_process
+
     def has_option(self, name: str) -> bool:
         """Whether its parser accepts an option before the program, `--name`, in any release; true if its options are not modelled."""
         return not self.options or any(option.startswith(name) for option in self.options)

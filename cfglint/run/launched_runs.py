@@ -16,7 +16,6 @@ from cfglint.launch.command import command_document, further_arguments, not_know
 from cfglint.launch.findings import MISSING_FILE, missing_file, offered_gpus, refused_by_parser
 from cfglint.launch.kinds import ENGINE, LAUNCH, LAUNCHER, TRAINER, fields_of_class, is_trainer
 from cfglint.launch.launcher import launcher_of
-from cfglint.launch.launchers.accelerate import starts_simply
 from cfglint.launch.line import HOSTFILE, MACHINE, LaunchLine, NamedFile
 from cfglint.launch.machine import VISIBLE, Machine
 from cfglint.launch.overrides import ARGS, FLAG, Override
@@ -381,7 +380,7 @@ class LaunchedRuns:
             launch.not_known = built.not_known
         offered_gpus(line, self.facts.gpus, self.facts.gpus_source, self.facts.here)
         trains = is_trainer(built.kind if built is not None else launch.consumer)
-        plain = (launcher.is_one_process or (trains and starts_simply(line))) and line.processes == 1 and not line.srun
+        plain = (launcher.is_one_process or trains) and launcher.starts_simply(line) and line.processes == 1 and not line.srun
         launch.sets_rank = launcher.sets_rank or (False if plain else None)
         if plain and ENGINE not in command.words and not (built is not None and built.document.values.get(ENGINE)):
             gpus = self.gpus_of_one_process(line, launch, documents)

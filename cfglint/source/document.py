@@ -209,6 +209,10 @@ class Document:
         """A key for people: as a JSON pointer into the file, or an option as its line spells it."""
         return pointer(path)
 
+    def source(self, start: int, end: int) -> str:
+        """The text between two offsets, in a notebook that of its code."""
+        return self.text[start:end]
+
     def is_literal(self, key: str) -> bool:
         """Whether the value of a key stands at its place as it is, and neither another file nor a program has made it."""
         return True

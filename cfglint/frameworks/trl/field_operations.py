@@ -19,9 +19,8 @@ SLICES = (1, 8, 0)  # from here on SFT cuts each sample while it prepares the da
 NEW_PREFERENCES = {"dpo": (0, 29, 0), "kto": (1, 3, 0)}  # the releases in which the trainers were rewritten
 COMPARES = {"dpo": (0, 29, 0), "kto": (1, 8, 0), "reward": (0, 12, 0)}  # from here on the length of a sample is compared
 CUTS_PROMPTS = Releases((0, 12, 0))  # DPO cuts each prompt and completion, as long as it has the fields
-NAMED_COLUMN = Releases(
-    until=(0, 12, 0)
-)  # SFT asks whether the data are conversations only without a name (0.8.5 trainer/sft_trainer.py:264)
+# SFT asks whether the data are conversations only without a name (0.8.5 trainer/sft_trainer.py:264).
+NAMED_COLUMN = Releases(until=(0, 12, 0))
 TEXT_LOOKED_UP = Releases((0, 15, 0), (0, 17, 0))  # SFT looks up the column `dataset_text_field` in every data set
 CHARS_PER_TOKEN = 3.6  # by which packing multiplies the length at first (0.12.0 trainer/utils.py:606, ConstantLengthDataset)
 CUTS_BATCHES = (1, 3, 0)  # KTO cuts whole batches from here on; before, it makes room for a token in the length of each sample

@@ -108,13 +108,6 @@ def resolve_with(line: LaunchLine, machine: Machine, named: Text | None, file: d
     set_sizes(line, total, count)
 
 
-def starts_simply(line: LaunchLine) -> bool:
-    """Whether it starts the program as `python` does, which sees each visible GPU (accelerate 1.15.0 simple_launcher)."""
-    if line.values is None or line.inner or "cpu" in line.options:
-        return False
-    return (line.options.value("gpu_ids") or line.values.get("gpu_ids") or "all") == "all"
-
-
 def set_sizes(line: LaunchLine, total: int | None, machines: int | None) -> None:
     if total is None or machines is None:
         if machines is None:
@@ -146,9 +139,8 @@ def total_processes(line: LaunchLine, file: dict[Any, Any] | None, machine: Mach
     if given is None or given == -1:
         message = "the accelerate config does not set `num_processes`, and the line does not pass `--num_processes`"
         raised = "ValueError: You need to manually pass in `--num_processes` using this config yaml."
-        is_local = "SAGEMAKER" not in str(
-            file.get("compute_environment")
-        )  # else it stays unset (accelerate 1.10.1 commands/launch.py:1086)
+        # That of a file for SageMaker stays unset (accelerate 1.10.1 commands/launch.py:1086).
+        is_local = "SAGEMAKER" not in str(file.get("compute_environment"))
         if is_local and str(file.get("distributed_type", "")) not in ("NO", "False", ""):
             of_file(line, message, raised, "pass `--num_processes N`", COUNT_ON_LINE)
         return None
@@ -166,6 +158,11 @@ class OfAccelerate(Launcher):
     counts = {"num_processes": not_an_integer, "num_machines": not_an_integer}
     devices_option = "gpu_ids"
     nodes_option = "--num_machines"
+
+    def starts_simply(self, line: LaunchLine) -> bool:  # accelerate 1.15.0 commands/launch.py, simple_launcher
+        if line.values is None or line.inner or "cpu" in line.options:
+            return False
+        return (line.options.value("gpu_ids") or line.values.get("gpu_ids") or "all") == "all"
 
     def why_fixed(self, line: LaunchLine, wanted: Size) -> str:
         if line.processes == 1:

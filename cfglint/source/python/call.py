@@ -7,6 +7,7 @@ from os.path import normpath
 from cfglint.evaluate import Unknown
 from cfglint.source.annotations import Callable, ConfigMapping, ConfigTable, ConfigValue, Mapping
 from cfglint.source.document import SCALAR, Document, Node, Part, Path, Written
+from cfglint.source.files import NOTEBOOK
 from cfglint.source.loaders import Loader
 
 
@@ -50,6 +51,12 @@ class CallDocument(Part):
         if self.again_with is None:
             return super().reread(texts)
         return self.again_with(texts) if any(normpath(path) in texts for path in self.files) else self
+
+    def source(self, start: int, end: int) -> str:
+        from cfglint.source.python.literals import unescaped
+
+        text = super().source(start, end)
+        return unescaped(text) if self.path.endswith(NOTEBOOK) else text
 
     def is_literal(self, key: str) -> bool:
         return key in self.literal

@@ -34,7 +34,7 @@ def edit_of(document: CallDocument, change: Change) -> Edit:
             place = f"{document.path}:{document.position(node.start)[0]}"
             raise EditRefused(f"`{name}` is computed by the program ({place})", node.start)
         return Edit(node.start, node.end, WORDS.get(change.text, change.text))
-    written = source_of(document, key.start, key.end)
+    written = document.source(key.start, key.end)
     if key.raw not in (written, written[1:-1]):
         raise EditRefused(f"`{name}` is passed by position and not edited", key.start)
     if change.kind == RENAME:
@@ -61,14 +61,6 @@ def inserted(document: CallDocument, change: Change) -> Edit:
     separator = ",\n" + before if not before.strip() and line >= 0 else ", "
     name = f'"{change.key}": ' if key.style else f"{change.key}="
     return Edit(end, end, f"{separator}{name}{WORDS.get(change.text, change.text)}")
-
-
-def source_of(document: CallDocument, start: int, end: int) -> str:
-    """The code between two offsets of a file."""
-    from cfglint.source.python.literals import unescaped
-
-    text = document.text[start:end]
-    return unescaped(text) if document.path.endswith(NOTEBOOK) else text
 
 
 def removed(document: CallDocument, key: Node, end: int) -> Edit:

@@ -49,7 +49,6 @@ def code_of(text: str) -> str | None:
     return notebook.code if notebook is not None else None
 
 
-@lru_cache(maxsize=4)
 def source_of(text: str) -> str:
     """What the cells of a notebook contain, one after another; the text itself if it is no notebook."""
     sources = [cell.get("source") if isinstance(cell, dict) else None for cell in cells_in(text) or ()]
@@ -96,7 +95,9 @@ def lines_of_cells(text: str, cells: list[ConfigValue]) -> Iterator[list[tuple[i
             yield lines
 
 
+@lru_cache(maxsize=2)
 def cells_in(text: str) -> list[ConfigValue] | None:
+    """The cells of a notebook, which nobody changes; None for another text. Kept, as its code, its commands and its releases ask."""
     if len(text) > LARGEST:
         return None
     try:

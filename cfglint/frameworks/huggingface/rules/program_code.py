@@ -25,7 +25,6 @@ from cfglint.source.annotations import Iterable, Iterator
 from cfglint.source.change import DELETE, INSERT, RENAME, Change, Edit
 from cfglint.source.document import Document
 from cfglint.source.python.call import CallDocument
-from cfglint.source.python.edits import source_of
 
 EARLY_STOPPING = "EarlyStoppingCallback"
 METRIC_ALONE = (4, 49)  # from here on the callback requires a metric only, not `load_best_model_at_end`
@@ -130,8 +129,8 @@ def remedy(config: TrainerConfig, call: TrainerCall, name: str, other: str, fiel
     elif field is not None:
         advice = f"remove `{name}`, and set `{field[0]}({field[1]}=...)`"
         node, args = call.document.find((name,))[1], call.document.find(("args",))[1]
-        text = source_of(call.document, node.start, node.end) if node is not None else ""
-        if args is None or text != f"{source_of(call.document, args.start, args.end)}.{field[1]}":  # `args` does not have it yet
+        text = call.document.source(node.start, node.end) if node is not None else ""
+        if args is None or text != f"{call.document.source(args.start, args.end)}.{field[1]}":  # `args` does not have it yet
             is_there = isinstance(document, CallDocument) and (document.name, document.path) == (field[0], call.document.path)
             is_free = is_there and document.find((field[1],))[0] is None
             parts = [removal, (document, Change(INSERT, (), field[1], text))] if is_free and is_literal(text) else []
