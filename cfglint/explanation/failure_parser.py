@@ -44,7 +44,7 @@ REFUSED = re.compile(
 )
 # What compiled code prints before it aborts: a check of C's, and an exception of C++'s with its class in the line before.
 CHECKED = re.compile(r"^(?:[^\s:]+: )?(\S+?:\d+): .*: Assertion [`'](.*)' failed\.?")
-NOTHING = "'NoneType'"
+NOTHING = "NoneType"
 OF_KERNEL = re.compile(r"thread: \[[\d,]+\] Assertion [`'](.*)[`'] failed")
 OF_OTHERS = ("torch/nn/modules/module.py", "torch/cuda/__init__.py", "<string>")  # attributes, waiting for a kernel, what `exec` runs
 HANDLED = re.compile(r" with error <class '([\w.]+)'>: (.+)$")  # what `datasets` logs of an exception in whose place it raises another
@@ -150,6 +150,7 @@ REFUSED_JOB = re.compile(
     r"^(?:sbatch|srun|salloc|slurmstepd(?=.*execve)): error: (?:.*(?:job submission failed|Unable to (?!create step)[a-z ]*?)[^:]*: )?"
     r"(?!Unable(?! to create step)|.*: tasks? \d|Node failure)(.+)$"
 )
+MOST_REFUSALS = 20  # lines of Slurm that are kept
 NODE_FAILED = "srun: error: Node failure on "
 PENDING = re.compile(r" (?:PD|PENDING) .*\(([A-Za-z][\w ,:]*)\)\s*$")
 EXITED = re.compile(
@@ -174,7 +175,8 @@ class Raised(Record):
     """An exception that a log shows: its line, its rank if the line says it, its class and message, and the frames of its traceback.
 
     `after` is the exception that was being handled when it was raised, `condition` the assertion that failed without a message, or the
-    line of code that found nothing where it needs a value. `unwrapped` is the message if its lines are parts of a longer one.
+    line of code that found nothing where it needs a value. `unwrapped` is the message if its lines are parts of a longer one, `code` the
+    line of code that raised it.
     """
 
     line: int
@@ -185,6 +187,7 @@ class Raised(Record):
     after: Raised | None = None
     condition: str = ""
     unwrapped: str = ""
+    code: str = ""
 
     @property
     def file(self) -> str:
@@ -226,7 +229,7 @@ class Events:
         self.killed: list[tuple[int, str]] = []
         self.cancelled: tuple[int, str] | None = None  # by Slurm: the line and the reason
         self.split_at: tuple[int, str] | None = None  # an argument that the shell took for a command
-        self.refused: tuple[int, str] | None = None  # by Slurm: the line and what it says
+        self.refused: list[tuple[int, str]] = []  # by Slurm: each line and what it says
         self.pending: tuple[int, str] | None = None  # by Slurm: the line and the reason that `squeue` shows
         self.not_numbers: list[int] = []
         self.evaluated: list[int] = []  # those of them that are of an evaluation
@@ -412,7 +415,8 @@ def take_traceback(events: Events, reader: _Traceback, number: int, rank: int | 
         reader.frames, reader.open, reader.ended, reader.unraisable = [], False, None, False
     elif exception is not None:
         condition = reader.condition if exception == ("AssertionError", "") else reader.code if NOTHING in exception[1] else ""
-        reader.ended = Raised(number, rank, *exception, reader.frames, reader.last if reader.chained else None, condition)
+        after = reader.last if reader.chained else None
+        reader.ended = Raised(number, rank, *exception, reader.frames, after, condition, code=reader.code)
         reader.last, reader.chained = reader.ended, False
         reader.frames, reader.open, reader.continued = [], False, 0
         events.raised.append(reader.ended)
@@ -508,8 +512,8 @@ def take_signs(events: Events, number: int, rank: int | None, text: str) -> None
     if pending and events.pending is None:
         events.pending = number, pending.group(1)
     refused = REFUSED_JOB.search(text) if ": error: " in text[:20] else None
-    if refused and events.refused is None:
-        events.refused = number, refused.group(1)
+    if refused and len(events.refused) < MOST_REFUSALS:
+        events.refused.append((number, refused.group(1)))
     exited = EXITED.search(text) if " with " in text and ("code" in text or "status" in text) else None
     if exited:
         host, task, code = exited.groups()

@@ -39,7 +39,7 @@ FOLLOWING = re.compile(
 )
 SUMMARY = re.compile(r"ChildFailedError$")  # torch's summary of dead processes
 # Exceptions that say no more than that another one, which may come after them, ended something.
-WRAPPING = re.compile(r"DatasetGenerationError|failed in the TorchScript interpreter")
+WRAPPING = re.compile(r"DatasetGenerationError|failed in the TorchScript interpreter|backend='\w+' raised:\s*$")
 SENTENCE = re.compile(r"[^\W\d_]{2,}\W+[^\W\d_]{2,}")  # two words, which a line of signs or numbers does not have
 LEAST_SCALE = re.compile(r"loss scale already at minimum")
 SIZE = r"([\d.]+) ?([KMGT]i?B|bytes)"
@@ -60,7 +60,6 @@ SIGINT, SIGKILL, SIGTERM = 2, 9, 15  # the second is what a launcher sends to th
 OF_SHELL, OF_LAUNCHER = 128, 256
 CRASHES = (4, 6, 7, 8, 9, 11, 15)  # signals whose negative number no program takes for a status of its own
 STATED = re.compile(r"(?:[^.;!?]|[.;!?](?!\s|$))+[.!?]?")  # a sentence of a message; names and files have points, too
-PACKAGE = re.compile(r"[\\/](?:site|dist)-packages[\\/]([\w.-]+)")
 BATCH = re.compile(r"gradient_acc_step \* world_size:?\s*(\d+) != (\d+) \* (\d+) \* (\d+)")
 FEW_LINES = 12
 # The messages of the classes that have no others.
@@ -225,12 +224,11 @@ def cause(events: Events, kind: str = "") -> Failure | None:
         return Failure(TIMEOUT, line, summary, [], HUNG)
     if any(raised.name == INTERRUPTED for raised in events.raised) and all(raised.name == INTERRUPTED for raised in events.raised):
         return of_exit(Dead(events.raised[0].line, events.raised[0].rank, -SIGINT))
-    if events.refused is not None:
-        line, text = events.refused
-        known = next(
-            (each for each in facts()["submission"] if re.search(each["match"], text, re.IGNORECASE)), {"says": "reports an error"}
-        )
-        return Failure(REFUSED, line, f"Slurm {known.get('says', 'refused the job')}: {text}", [], known.get("help", ""))
+    if events.refused:
+        unknown: ConfigTable = {"says": "reports an error"}
+        answers = [(line, text, known_refusal(text) or unknown) for line, text in events.refused]
+        line, text, answer = next((each for each in answers if each[2] is not unknown), answers[0])
+        return Failure(REFUSED, line, f"Slurm {answer.get('says', 'refused the job')}: {text}", [], answer.get("help", ""))
     if events.pending is not None:
         line, text = events.pending
         why = next((each for each in facts()["pending"] if re.search(each["match"], text)), None)
@@ -249,6 +247,11 @@ def cause(events: Events, kind: str = "") -> Failure | None:
         return None
     line, frames = events.cut
     return Failure(EXCEPTION, line, CUT, [f"it ends {place_of(frames[-1])}"] if frames else [], UNCUT)
+
+
+def known_refusal(text: str) -> ConfigTable | None:
+    """What is known of a line in which Slurm refuses a job."""
+    return next((each for each in facts()["submission"] if re.search(each["match"], text, re.IGNORECASE)), None)
 
 
 def is_before(dead: Dead, raised: Raised, events: Events) -> bool:
@@ -405,8 +408,6 @@ def of_exception(raised: Raised, kind: str = "", *, follows: bool = False, is_me
         details.append(f"what does not hold: `{raised.condition}`")
     if raised.after is not None:
         details.append(f"it was raised while this was handled: {shortened(raised.after.text)}")
-    if became or any(cause.startswith("packages whose") for cause in causes):
-        details += packages(raised)
     remedy = ""
     if follows:
         details.append("this follows from the failure of another process, which the log does not show: look at the logs of the other ranks")
@@ -414,7 +415,9 @@ def of_exception(raised: Raised, kind: str = "", *, follows: bool = False, is_me
         remedy = became or of_batch(raised.text) or (known.remedy if known is not None and (known.after_rules or not rules) else "")
         tells = not is_message or (raised.name != PARSER_EXIT and SIGN_OF_ERROR.search(raised.message) is not None)
         said, asks = said_in(raised.text) if tells and not (rules or remedy or causes) else ("", False)
-        remedy = remedy or (said if asks else "")
+        remedy = (
+            remedy or (said if asks else "") or (released.to_install(raised) if causes and causes[0].startswith("packages whose") else "")
+        )
         if not (rules or remedy or causes):
             details.append(said or NOT_PREDICTED)
     who = f"rank {raised.rank} raised" if raised.rank is not None else "the run ended with"
@@ -439,7 +442,7 @@ def as_one_line(raised: Raised, kind: str) -> Raised:
     """The exception, with its message as one line that a terminal has cut within words if only of that something is known."""
     if not raised.unwrapped or predicting(raised, kind) or known_of(raised) is not None:
         return raised
-    whole = Raised(raised.line, raised.rank, raised.name, raised.unwrapped, raised.frames, raised.after, raised.condition)
+    whole = Raised(raised.line, raised.rank, raised.name, raised.unwrapped, raised.frames, raised.after, raised.condition, code=raised.code)
     return whole if predicting(whole, kind) or known_of(whole) is not None else raised
 
 
@@ -484,7 +487,7 @@ def known_of(raised: Raised) -> KnownException | None:
     if quoted is not None and (known := known_exception(quoted.text)) is not None:
         return known
     all_of_it = [raised, *(each for each in handled_by(raised) if each is not raised and not FOLLOWING.search(each.text))]
-    texts = ((f"{each.text}: {each.condition}" if each.condition else each.text, each.file) for each in all_of_it)
+    texts = ((f"{each.text}: {each.condition}" if each.condition else each.text, each.file, each.code) for each in all_of_it)
     found = [known for known in starmap(known_exception, texts) if known is not None]
     return next((known for known in found if known.remedy), found[0] if found else None)
 
@@ -514,16 +517,6 @@ def of_batch(text: str) -> str:
     return (
         f"{total} / ({micro} x {accumulation}) are {meant} data-parallel processes, and DeepSpeed counts {which}: start {meant}, or {fits}"
     )
-
-
-def packages(raised: Raised) -> list[str]:
-    """The two packages whose releases do not fit, by the files of a traceback: the one that raised, and the one that called it."""
-    named = [match.group(1).removesuffix(".py") for frame in raised.frames if (match := PACKAGE.search(frame.file))]
-    called = named[-1] if named else ""
-    caller = next((name for name in reversed(named) if name != called), "")
-    if called == "torch" and raised.file and PACKAGE.search(raised.file) is None:
-        return []
-    return [f"`{caller}` calls `{called}` here: compare the releases of the two (`pip show {caller} {called}`)"] if caller else []
 
 
 def shortened(text: str) -> str:

@@ -14,10 +14,13 @@ FACTS = "known_failures.toml"
 
 
 class KnownException(Record):
-    """A known exception (`known_failures.toml`): its `pattern`, `code` that raises it, its remedy or causes, the most frequent first."""
+    """A known exception (`known_failures.toml`): its `pattern`, the file and the line of code that raise it, its remedy or causes, the
+    most frequent first.
+    """
 
     pattern: str
-    code: str
+    file: str
+    line: str
     remedy: str
     causes: tuple[str, ...]
     after_rules: bool
@@ -32,7 +35,7 @@ class KnownException(Record):
         if not match.lastindex:
             return self
         causes = tuple(match.expand(cause) for cause in self.causes)
-        return KnownException(self.pattern, self.code, match.expand(self.remedy), causes, self.after_rules)
+        return KnownException(self.pattern, self.file, self.line, match.expand(self.remedy), causes, self.after_rules)
 
 
 @cache
@@ -46,7 +49,8 @@ def known_exceptions() -> list[KnownException]:
     return [
         KnownException(
             entry["match"].replace("`", "`?"),  # Markdown takes them for its own marks
-            entry.get("code", ""),
+            entry.get("file", ""),
+            entry.get("line", ""),
             entry.get("help", ""),
             tuple(phrases.get(cause, cause) for cause in entry.get("causes", ())),
             entry.get("after_rules", False),
@@ -59,9 +63,10 @@ compiled = cache(re.compile)  # `re` itself keeps 512 patterns, and a log that n
 
 
 @lru_cache(maxsize=64)
-def known_exception(text: str, file: str = "") -> KnownException | None:
-    """What is known of an exception, as Python prints it, raised in a file; kept, because each step of an explanation asks."""
-    possible = (known for known in known_exceptions() if not known.code or compiled(known.code).search(file))
+def known_exception(text: str, file: str = "", line: str = "") -> KnownException | None:
+    """What is known of an exception, as Python prints it, raised by a line of a file; kept, because each step of an explanation asks."""
+    raised = (known for known in known_exceptions() if not known.file or compiled(known.file).search(file))
+    possible = (known for known in raised if not known.line or compiled(known.line).search(line))
     found = ((known, compiled(known.pattern).search(text)) for known in possible)
     return next((known.of(match) for known, match in found if match is not None), None)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from cfglint.explanation.failure_parser import Raised
 from cfglint.frameworks.releases.versions import Version, dotted
 
 ATTRIBUTE = re.compile(r"(?:'(\w+)' object|type object '(\w+)'|^AttributeError: (\w+)) has no attribute '?(\w+)")
@@ -16,6 +17,12 @@ OF_MODEL = re.compile(r"For[A-Z]\w+$|Model$")  # classes of models, each of whic
 MODELS = ("PreTrainedModel", "GenerationMixin")
 TOKENIZER, TOKENIZERS = re.compile(r"Tokenizer(?:Fast)?$"), ("PreTrainedTokenizerBase",)
 MOST = 3  # classes of which one of them may have refused a keyword
+
+# Names of classes that are of transformers, as a rule; what such a class is called with or asked for is of another package.
+OF_TRANSFORMERS = re.compile(r"For[A-Z]\w+$|(?:Pre[Tt]rained|Config|LMHead)\w*Model$|Tokenizer(?:Fast)?$|Processor(?:Fast)?$|Cache$")
+PACKAGE = re.compile(r"[\\/](?:site|dist)-packages[\\/]([\w.-]+)")
+TELLING = 8  # letters of the name of a class at which one that ends like it derives from it
+OWNER = re.compile(r"'(\w+)' object has no attribute|\b([A-Z]\w+)\.\w+\(\) (?:got an|takes|missing)")
 
 Found = tuple[str, tuple[tuple[Version, Version], ...]]  # the distribution, and the releases
 
@@ -41,6 +48,46 @@ def by_last_name() -> dict[str, list[str]]:
         if "." in name and name[0].isupper():
             found.setdefault(name.partition(".")[2], []).append(name)
     return found
+
+
+@cache
+def owners() -> dict[str, str]:
+    """The distributions of classes, of each that only one of them has."""
+    found: dict[str, set[str]] = {}
+    for name, (package, _) in released().items():
+        owner = name.partition(".")[0].partition("(")[0]
+        if owner[0].isupper():
+            found.setdefault(owner, set()).add(package)
+    return {owner: packages.pop() for owner, packages in found.items() if len(packages) == 1}
+
+
+def to_install(raised: Raised) -> str:
+    """What to do about packages whose releases do not fit: the one that raised an exception and the one that called it, by the files of its
+    traceback, else that of the class that it is about.
+    """
+    named = [match.group(1).removesuffix(".py") for frame in raised.frames if (match := PACKAGE.search(frame.file))]
+    called = named[-1] if named else ""
+    caller = next((name for name in reversed(named) if name != called), "")
+    if caller and not (called == "torch" and raised.file and PACKAGE.search(raised.file) is None):
+        return (
+            f"install releases of `{caller}`, which calls `{called}` here, and of `{called}` that fit each other"
+            f" (`pip show {caller} {called}`): those that the requirements of the program name, or the newest of both"
+        )
+    owner, package = package_of(raised.text)
+    if not package:
+        return ""
+    return (
+        f"install the release of `{package}`, of which `{owner}` is a class, that its caller is written for (`pip show {package}`), or"
+        " update the caller"
+    )
+
+
+def package_of(text: str) -> tuple[str, str]:
+    """The class that an exception is about, or its base, and its distribution, which is empty if it is not known."""
+    match = OWNER.search(text)
+    owner = next(filter(None, match.groups())) if match is not None else ""
+    base = max((each for each in owners() if owner.endswith(each) and len(each) >= TELLING), key=len, default=owner)
+    return base, owners().get(base, "") or ("transformers" if OF_TRANSFORMERS.search(owner) else "")
 
 
 def about(text: str) -> str:

@@ -33,6 +33,8 @@ def test_a_part_of_a_banner_tells_the_global_batch():
         ("sbatch: error: Batch job submission failed: Invalid account or account/partition combination specified", "Invalid", "sacctmgr"),
         ("sbatch: error: This does not look like a batch script.", "batch script", "#!/bin/bash"),
         ("slurmstepd: error: execve(): torchrun: No such file or directory", "execve()", "PATH"),
+        ("sbatch: error: fetch_config: DNS SRV lookup failed", "no configuration", "login node"),
+        ("srun: error: Munge encode failed: Failed to access /run/munge/munge.socket.2", "authenticate", "munge"),
     ],
 )
 def test_lines_of_slurm(line, said, remedy):
@@ -300,6 +302,10 @@ def test_a_process_that_was_dead_before_an_exception(lines, kind):
     assert failures_in([f"{line}\n" for line in lines])[0].kind == kind
 
 
+def line_of(code, exception):
+    return ['File "train.py", line 1, in main', code, exception]
+
+
 @each_case(
     ("lines", "rules", "said"),
     [
@@ -330,7 +336,37 @@ def test_a_process_that_was_dead_before_an_exception(lines, kind):
                 "TypeError: Layer.reset() takes 2 positional arguments but 3 were given",
             ],
             [],
-            "`peft` calls `transformers` here",
+            "releases of `peft`, which calls `transformers` here",
+        ),
+        (["AttributeError: 'MyGRPOTrainer' object has no attribute 'my_state'"], [], "release of `trl`, of which `GRPOTrainer` is a class"),
+        # the line of code says what the key is one of
+        (line_of("    optimizer.load_state_dict(checkpoint['optimizer'])", "KeyError: 'optimizer'"), [], "weights alone"),
+        (line_of("    config = CONFIG_MAPPING[name]", "KeyError: 'new_model'"), [], "none of those that the table"),
+        (line_of("    size = cfg['size']", "KeyError: 'size'"), [], "the config does not have"),
+        (line_of("    first = next(iter(dataset))", "StopIteration"), [], "none of its rows has the format"),
+        (line_of("    image, target = sample", "TypeError: cannot unpack non-iterable NoneType object"), [], "gives as None"),
+        (
+            line_of("    rewards.view(size, self.num_generations)", "RuntimeError: shape '[0, 8]' is invalid for input of size 2"),
+            [],
+            "than `num_generations`",
+        ),
+        (
+            [
+                'File "/x/site-packages/transformers/modeling.py", line 1, in f',
+                "    Replicate()",
+                "NameError: name 'Replicate' is not defined",
+            ],
+            [],
+            "update the package whose code raised it",
+        ),
+        # what torch.compile raises is told by the exception that it has met
+        (
+            [
+                "torch._dynamo.exc.BackendCompilerFailed: backend='inductor' raised:",
+                "RuntimeError: Triton Error: device kernel image is invalid",
+            ],
+            [],
+            "built for this GPU",
         ),
         (
             [
