@@ -115,9 +115,8 @@ def of_accelerator(config: LaunchConfig) -> Setting:
         return later
     if call.values.get("gradient_accumulation_plugin") is not None:
         document = call.loop.plugins.get(ACCUMULATION_PLUGIN) if call.loop is not None else None
-        return (argument(config, document, "num_steps") if document is not None else None) or derived(
-            ACCUMULATION, None, "its plugin is not known"
-        )
+        steps = argument(config, document, "num_steps") if document is not None else None
+        return steps or derived(ACCUMULATION, None, "its plugin is not known")
     if line is not None and ACCUMULATION_VARIABLE in line.call.environment:
         text = line.call.environment[ACCUMULATION_VARIABLE].value
         value = int(text) if text is not None and text.isdigit() else None

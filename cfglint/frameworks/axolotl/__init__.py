@@ -61,6 +61,7 @@ class Axolotl(Framework):
     parts = {
         "exceptions": "axolotl.validation.exceptions",
         "config": "axolotl.config.AxolotlConfig",
+        "refused": "axolotl.rules.validation.refused",
         "batch": "axolotl.batch.resolve",
         "operations": "huggingface.field_operations.OPERATIONS",
         "numbers": "axolotl.batch.numbers",

@@ -53,9 +53,8 @@ class AxolotlConfig(AxolotlValues):
 
     @property
     def may_resume(self) -> bool:
-        return (
-            super().may_resume or bool(self.values.get("resume_from_checkpoint")) or self.values.get("auto_resume_from_checkpoints") is True
-        )
+        values = self.values
+        return super().may_resume or bool(values.get("resume_from_checkpoint")) or values.get("auto_resume_from_checkpoints") is True
 
     def failure_stage(self, fails_at: Stage | None) -> Stage | None:
         """The stage of a failure: trainers and arguments for preferences, rewards and streams are built after their data is loaded."""

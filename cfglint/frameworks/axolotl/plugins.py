@@ -63,9 +63,8 @@ def plugins_of(value: object, release: Version) -> list[NamedPlugin]:
     """The plugins of a release that `plugins` names; releases before 0.21.0 go on without one that they cannot import."""
     if value and not isinstance(value, str | list | dict):
         return [NamedPlugin(0, "", f"TypeError: '{type(value).__name__}' object is not iterable")]
-    names = (
-        value[:1] if isinstance(value, str) else [*value] if isinstance(value, list | dict) else []
-    )  # axolotl iterates over letters, too
+    each = [*value[:1]] if isinstance(value, str) else value  # axolotl iterates over letters, too
+    names = [*each] if isinstance(each, list | dict) else []
     plugins = []
     for plugin in (resolve(index, name, release) for index, name in enumerate(names)):
         is_newer = plugin.folder in CLASSES and CLASSES[plugin.folder][2] > release

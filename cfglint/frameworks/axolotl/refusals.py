@@ -107,9 +107,8 @@ def refuses(
     `raises` is the class of the exception that the user sees, if pydantic does not wrap a ValueError into its ValidationError.
     """
     exception = f"{raises}: {says}" if raises else f"ValidationError: 1 validation error for {MODEL}: Value error, {says}"
-    return Refusal(
-        kind, (keys,) if isinstance(keys, str) else keys, message, exception, (remedy,) if isinstance(remedy, str | Remedy) else remedy
-    )
+    steps = (remedy,) if isinstance(remedy, str | Remedy) else remedy
+    return Refusal(kind, (keys,) if isinstance(keys, str) else keys, message, exception, steps)
 
 
 def renamed(key: Any, release: Version) -> Any:

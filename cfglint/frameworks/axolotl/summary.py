@@ -38,9 +38,8 @@ def account(config: AxolotlConfig) -> Summary:
         summary.add(PRECISION, "gradient checkpointing", config.setting("gradient_checkpointing", value=bool(model.gradient_checkpointing)))
         filled(config, summary)
     summary.assumed.append(f"{one_gpu_each(config.facts.gpus)}, started by `axolotl train`")
-    summary.assumed.append(
-        f"{nodes(config.facts)} (bf16 and tf32 work), optional packages installed; the evaluation set is that of the file"
-    )
+    machine = f"{nodes(config.facts)} (bf16 and tf32 work), optional packages installed"
+    summary.assumed.append(f"{machine}; the evaluation set is that of the file")
     if model is not None and model.sample_packing:
         summary.assumed.append("sample_packing: the number of steps depends on the lengths of the samples")
     return summary

@@ -176,15 +176,13 @@ class Validation:
             for key in machine:
                 vars(model).pop(key, None)
             if not self.refusals:
-                self._dump(model)
+                # What is not set is left out of a nested model, so that one in which nothing is set is false (`exclude_none=True`).
+                rows = top_fields(self.release, self._added).rows
+                for name, value in vars(model).items():
+                    is_nested = isinstance(value, dict) and name in rows and is_model(rows[name][READS])
+                    if is_nested and all(part is None for part in value.values()):
+                        vars(model)[name] = {}
                 self.model = model
-
-    def _dump(self, model: AxolotlModel) -> None:
-        """What is not set is left out of a nested model, so that one in which nothing is set is false (`model_dump(exclude_none=True)`)."""
-        rows = top_fields(self.release, self._added).rows
-        for name, value in vars(model).items():
-            if isinstance(value, dict) and name in rows and is_model(rows[name][READS]) and all(part is None for part in value.values()):
-                vars(model)[name] = {}
 
     def _stage(self, stage: str, subject: Data | AxolotlModel, values: ConfigTable, keys: Any) -> None:
         """Run the validators of a stage on the values, which may change; those of fields see the defaults of the others."""

@@ -73,6 +73,7 @@ class DeepSpeed(Framework):
         "config": "deepspeed.config.DeepSpeedConfig",
         "batch": "deepspeed.batch.resolve",
         "refusals": "deepspeed.checks.refusals",
+        "refused": "deepspeed.rules.refused",
         "model": "deepspeed.memory.model",
         "memory": "deepspeed.memory.inputs",
         "account": "deepspeed.summary.account",

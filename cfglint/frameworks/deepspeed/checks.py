@@ -56,9 +56,8 @@ def refusals(config: DeepSpeedConfig) -> list[Refusal]:
         section = config.section(name)
         refused = {str(fault.path[0]): unknown_field(name) for fault in section.faults if fault.path}
         (written if config.section_key(name) in written else defaults)[name] = {**section.values, **refused}
-    check = Check(
-        plan(config.version, not written.keys().isdisjoint(OF_ENGINE)), written, defaults, (), lambda *_: None, pages_of(FRAMEWORK.kind)
-    )
+    rows = plan(config.version, not written.keys().isdisjoint(OF_ENGINE))
+    check = Check(rows, written, defaults, (), lambda *_: None, pages_of(FRAMEWORK.kind))
     return [refusal for refusal in check.refusals(Words(KEPT, {(WORLD,): ""}, lambda key: True, PLACES)) if is_worded(config, refusal)]
 
 

@@ -137,9 +137,8 @@ class DeepSpeedConfig(Config):
             if model in (models.FP16, models.BF16) and not model.is_in(self.version):
                 self._sections[name] = lenient(model, raw, self.open, self.version)
             else:
-                self._sections[name] = models.read_section(
-                    model, raw if isinstance(raw, dict) and model.is_in(self.version) else {}, self.version
-                )
+                read = raw if isinstance(raw, dict) and model.is_in(self.version) else {}
+                self._sections[name] = models.read_section(model, read, self.version)
         return self._sections[name]
 
     def section_key(self, name: str) -> str:

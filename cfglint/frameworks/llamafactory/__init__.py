@@ -61,6 +61,7 @@ class LlamaFactory(Framework):
         "resumption": "llamafactory.resumption.resumption",
         "operations": "llamafactory.field_operations.ALL_OPERATIONS",
         "refusals": "llamafactory.checks.refusals",
+        "refused": "llamafactory.rules.checks.refused",
         "unknown_keys": "llamafactory.rules.keys.unknown_keys",
         "config": "llamafactory.config.LlamaFactoryConfig",
         "model": "memory.named_models.model_of_names",

@@ -42,9 +42,8 @@ def names_in(classes: str) -> Checkout:
     modules = [tree_of(os.path.join(classes, name)) for name in sorted(os.listdir(classes)) if name.endswith(".py")]
     definitions = (each for module in modules for each in module.body if isinstance(each, ast.ClassDef))
     annotated = (each.target for definition in definitions for each in definition.body if isinstance(each, ast.AnnAssign))
-    calls = [
-        each for each in ast.walk(tree_of(os.path.join(os.path.dirname(classes), "data", "template.py"))) if isinstance(each, ast.Call)
-    ]
+    templates = ast.walk(tree_of(os.path.join(os.path.dirname(classes), "data", "template.py")))
+    calls = (node for node in templates if isinstance(node, ast.Call))
     registering = (call for call in calls if isinstance(call.func, ast.Name) and "register_template" in call.func.id)
     named = (word.value for call in registering for word in call.keywords if word.arg == "name")
     return Checkout(

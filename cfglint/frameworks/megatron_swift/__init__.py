@@ -17,7 +17,7 @@ class MegatronSwift(SwiftCommands):
     kind = KIND
     title = "Megatron-SWIFT"
     rule_families = {"SWM": title}
-    rules = "checks"
+    rules = "swift.rules.arguments"
     no_generator = "a run is a command line, with what differs from the defaults"
     parts = {
         "config": "megatron_swift.config.MegatronSwiftConfig",
@@ -26,6 +26,7 @@ class MegatronSwift(SwiftCommands):
         "numbers": "megatron_swift.batch.numbers",
         "account": "megatron_swift.batch.account",
         "failing": "megatron_swift.checks.failed",
+        "refused": "swift.rules.arguments.refused",
     }
 
     def detect(self, document: Document) -> int:

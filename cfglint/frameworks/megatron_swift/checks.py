@@ -43,9 +43,8 @@ def failed(config: MegatronSwiftConfig) -> Iterator[Refusal]:
     yield from layout(config)
     for name, (no_name, text, names) in NO_NAMES.items():
         if isinstance(value := config.own(name), str) and no_name.match(value):
-            yield Refusal(
-                CONFLICT, [name], f"`{name}` is {value}, which does not exist", text.format(value), [f"set `--{name}` to {names}"]
-            )
+            message = f"`{name}` is {value}, which does not exist"
+            yield Refusal(CONFLICT, [name], message, text.format(value), [f"set `--{name}` to {names}"])
     gpus, model = config.facts.gpus, config.model_size
     if gpus and model and gpus % model:
         written = [name for name in SIZE_KEYS if name in config.values]

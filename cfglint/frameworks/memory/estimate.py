@@ -103,9 +103,8 @@ class RunMemory(Record):
         if not self.inputs.known:
             return f"memory on each GPU {self.peak()[0].partition(':')[0]}"
         # the GPUs divide the memory, and their number is not known
-        is_open = [
-            run.inputs.settings.sharded in (ZERO, FSDP) and f"1 GPU ({GPUS_FLAG})" in run.inputs.assumed for run in (self, before or self)
-        ]
+        both = (run.inputs for run in (self, before or self))
+        is_open = [inputs.settings.sharded in (ZERO, FSDP) and f"1 GPU ({GPUS_FLAG})" in inputs.assumed for inputs in both]
         comparable = before is not None and before.inputs.known and is_open[0] == is_open[1]
         was = rounded(before.estimate.total) if before is not None and comparable else rounded(total.total)
         changed_from = f"{was} -> " if was != rounded(total.total) else ""

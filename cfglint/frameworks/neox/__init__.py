@@ -64,6 +64,7 @@ class NeoX(Framework):
         "exceptions": "rows.refusals.row_exceptions",
         "config": "neox.config.NeoXConfig",
         "refusals": "neox.checks.refusals",
+        "refused": "neox.rules.neox_args.refused",
         "batch": "neox.batch.resolve",
         "numbers": "neox.steps.numbers",
         "resumption": "neox.resumption.resumption",

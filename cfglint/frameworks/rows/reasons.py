@@ -25,6 +25,7 @@ FIELDS = ("f", "f?", "f!", "has")
 CONVERSIONS = ("member", "named")  # to members of an Enum
 ENTRIES = ("get", "attr", "at", "getattr")
 CONTAINERS = ("dict", "list", "tuple")
+CONVERTING = (*(["m", name] for name in ("lower", "upper", "strip")), *(["call", name] for name in ("str", "bool", "int")))
 DEEPEST = 12
 PARSERS = ("json_parse_to_dict", "parse_to_dict", "is_port_in_use", "fsencode")  # of one value: the mapping that a string stands for, ...
 MOST_REASONS = 4
@@ -177,9 +178,7 @@ class Condition:
             return (*inner, expression[2]) if inner and isinstance(expression[2], str) else inner
         if operator == "or" and len(expression) == 3 and (not isinstance(expression[2], list) or expression[2][0] in CONTAINERS):
             return self.path(expression[1])
-        if (operator == "m" and expression[1] in ("lower", "upper", "strip")) or (
-            operator == "call" and expression[1] in ("str", "bool", "int")
-        ):
+        if expression[:2] in CONVERTING:
             return self.path(expression[2])
         if operator == "v" and "each" in self.kept.get(expression[1], ()):
             return self._item(self.kept[expression[1]], self.run.kept.get(expression[1]))
@@ -464,9 +463,8 @@ class Explanation:
     def divisible(self, path: Path, value: int) -> Iterator[int]:
         """Values for a key with which a division leaves no rest: divisors, the nearest first, or the next multiple."""
         number, divisor = map(self.condition.run.eval, self.condition.division or ())
-        of_number, of_divisor = (
-            [self.condition.path(factor) for factor in self.condition.factors(side)] for side in self.condition.division or ()
-        )
+        condition = self.condition
+        of_number, of_divisor = ([*map(condition.path, condition.factors(side))] for side in condition.division or ())
         if not isinstance(number, int) or not isinstance(divisor, int) or number <= 0:
             return
         if of_divisor == [path]:

@@ -51,6 +51,7 @@ class Swift(SwiftCommands):
     parts = {
         "exceptions": "rows.refusals.row_exceptions",
         "config": "swift.config.SwiftConfig",
+        "refused": "swift.rules.arguments.refused",
         "words": "swift.parsed_command.OPTIONS",
         "loaded": "swift.batch.loaded",
         "batches_because": "swift.batch.batches_because",

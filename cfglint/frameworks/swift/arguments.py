@@ -136,9 +136,8 @@ class SwiftArguments(Arguments):
         if isinstance(name, str) and name in files:  # which some arguments edit
             file: ConfigTable = files[name]
             self.given["deepspeed"] = edited = {**file, "zero_optimization": {**file.get("zero_optimization", {})}}
-            partition, autotp = (
-                self[key] if key in self.defaults else None for key in ("zero_hpz_partition_size", "deepspeed_autotp_size")
-            )
+            keys = ("zero_hpz_partition_size", "deepspeed_autotp_size")
+            partition, autotp = (self[key] if key in self.defaults else None for key in keys)
             if partition is not None:
                 edited["zero_optimization"]["zero_hpz_partition_size"] = partition
             if autotp is not None:

@@ -114,9 +114,8 @@ class SwiftConfig(CommandConfig, TrainerConfig):
     @property
     def is_spread(self) -> bool:
         """Whether a process sees several GPUs, over which the model is spread (`device_map`)."""
-        return (
-            self.shares_devices and self.devices is not None and not self.devices[0] % self.devices[1] and self.devices[0] > self.devices[1]
-        )
+        seen, local = self.devices if self.shares_devices and self.devices is not None else (1, 1)
+        return seen > local and not seen % local
 
     @property
     def trainer(self) -> str:

@@ -17,10 +17,9 @@ def account(config: SwiftConfig) -> Summary:
     labels = [("trained part", config.arguments.tuner_key), *([("preference training", "rlhf_type")] if config.arguments.rlhf_type else [])]
     summary.items[:0] = [Item(LAUNCH, label, of(config, name), package=summary.package) for label, name in labels]
     if config.is_spread and config.devices is not None:
-        because = f"{counted(config.devices[0], 'visible GPU')}, {counted(config.devices[1], 'process')}"
-        summary.derive(
-            LAUNCH, "model spread over", "device_map", config.devices[0] // config.devices[1], f"GPUs of each process: {because}"
-        )
+        seen, local = config.devices
+        because = f"GPUs of each process: {counted(seen, 'visible GPU')}, {counted(local, 'process')}"
+        summary.derive(LAUNCH, "model spread over", "device_map", seen // local, because)
     if config.packs:
         summary.derive(LENGTH, "packing", "packing", True, "the number of packs depends on the data, so the number of steps is unknown")
     made = generation(config)

@@ -36,6 +36,7 @@ class Verl(Framework):
     parts = {
         "exceptions": "verl.checks.exceptions",
         "config": "verl.sft.config_of",
+        "refused": "verl.rules.checks.refused",
         "batch": "verl.batch.batch",
         "numbers": "verl.batch.numbers",
         "resumption": "verl.rules.resuming.resumption",

@@ -138,11 +138,9 @@ def checks(sizes: SftSizes) -> Iterator[Refusal]:
             yield Refusal("VRL020", (key,), message, text, (set_key("model.use_remove_padding", True),), "init")
     if per_rank and micro and micro > 0 and per_rank % micro and (not sizes.on_engine or tree.since(0, 7, 1)):
         message = f"`{MICRO}` is {micro}, which does not divide the {per_rank} rows of a step on each GPU"
-        text = "AssertionError" + (
-            ": data size must be divisible by force_group_size * micro_batch_size_per_gpu" if sizes.on_engine else ""
-        )
+        more = ": data size must be divisible by force_group_size * micro_batch_size_per_gpu" if sizes.on_engine else ""
         remedy = (f"set `{MICRO}` to a divisor",)
-        yield Refusal("VRL032", (MICRO, BATCH), message, text, remedy, "first-step" if sizes.on_engine else "init")
+        yield Refusal("VRL032", (MICRO, BATCH), message, f"AssertionError{more}", remedy, "first-step" if sizes.on_engine else "init")
     if per_rank == 0:
         message = f"`{BATCH}` is {rows}, less than one row for each of the {parallel} data-parallel ranks"
         text = "ValueError: batch_size should be a positive integer value, but got batch_size=0"

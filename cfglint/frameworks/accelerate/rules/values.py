@@ -13,7 +13,7 @@ from cfglint.frameworks.accelerate.checks import OF_ARGUMENTS, OF_LAUNCHER, PORT
 from cfglint.frameworks.accelerate.config import TPU, AccelerateConfig
 from cfglint.frameworks.accelerate.releases import HISTORY, KEYS_COMPARED, REQUIRED, SAGEMAKER, spawning, types
 from cfglint.frameworks.accelerate.rules.refused import finding, refused
-from cfglint.frameworks.remedies import choice, mistyped, not_attribute, replace
+from cfglint.frameworks.remedies import choice, mistyped, not_attribute, raised_by, replace
 from cfglint.source.annotations import Iterator
 
 COUNTS_OF_TORCHRUN = ("auto", "cpu", "gpu", "xpu")  # what it takes in place of a number
@@ -122,21 +122,12 @@ def num_processes_not_a_number(config: AccelerateConfig) -> Iterator[Finding]:
     if config.is_run_by_deepspeed:
         if not is_divided and isinstance(machines, int):
             text = f"TypeError: unsupported operand type(s) for //: {type(passed).__name__!r} and {type(machines).__name__!r}"
-    elif (machines == 1 or is_divided) and not is_number_of_processes(str(passed)):
+    elif (machines == 1 or is_divided) and str(passed) not in COUNTS_OF_TORCHRUN and raised_by(int, str(passed)):
         text = f"ValueError: Unsupported nproc_per_node value: {passed}"
     if text:
         found = mistyped(config.setting(*config.argument("num_processes")), "an integer", text, "set `num_processes` to the number of GPUs")
         found.depends_on = config.rest if value is None else ()  # a flag of the launch line may give it
         yield found
-
-
-def is_number_of_processes(text: str) -> bool:
-    """Whether torchrun takes a text as the number of processes."""
-    try:
-        int(text)
-    except ValueError:
-        return text in COUNTS_OF_TORCHRUN
-    return True
 
 
 PORT_FILLED = (1, 7)  # from here on a missing port is the one that accelerate itself takes (utils/launch.py, prepare_multi_gpu_env)
@@ -256,9 +247,8 @@ def invalid_gpu_ids(config: AccelerateConfig) -> Iterator[Finding]:
     setting = config.setting("gpu_ids")
     if not isinstance(value, str):
         text = f"AttributeError: '{type(value).__name__}' object has no attribute 'split'"
-        yield Finding(
-            setting, f"`gpu_ids` is {setting.spelled}, not a string", exception=text, help=set_key("gpu_ids", str(value), ", with quotes")
-        )
+        message = f"`gpu_ids` is {setting.spelled}, not a string"
+        yield Finding(setting, message, exception=text, help=set_key("gpu_ids", str(value), ", with quotes"))
     elif value == "all" or "," in value or config.documents[0].is_command:
         return  # the launcher counts them only where it reads a file
     elif config.distributed in spawning(config.version) and config.machines == 1:

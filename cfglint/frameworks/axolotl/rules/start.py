@@ -158,9 +158,8 @@ def axolotl_null_evaluation_set(config: AxolotlConfig) -> Iterator[Finding]:
         if model.test_datasets or not asked or model.eval_strategy == "no":
             return
         unit = "STEPS" if model.eval_steps else str(model.eval_strategy).upper()
-        text = (
-            f"ValueError: You have set `args.eval_strategy` to IntervalStrategy.{unit} but you didn't pass an `eval_dataset` to `Trainer`"
-        )
+        lacks = "but you didn't pass an `eval_dataset` to `Trainer`"
+        text = f"ValueError: You have set `args.eval_strategy` to IntervalStrategy.{unit} {lacks}"
     remedy = set_key("val_set_size", 0.1) | (None if asked else set_key("val_set_size", 0, " for no evaluation"))
     yield Finding(config.place(("val_set_size",)), "`val_set_size` is null; a number is required", exception=text, help=remedy)
 

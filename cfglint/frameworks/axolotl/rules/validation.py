@@ -8,9 +8,8 @@ from __future__ import annotations
 import functools
 
 from cfglint.findings.remedy import remove_key
-from cfglint.findings.rule import Finding, pages_of_checks, rule
+from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import Setting
-from cfglint.frameworks.axolotl import KIND
 from cfglint.frameworks.axolotl.config import AxolotlConfig
 from cfglint.frameworks.axolotl.plugins import CLASSES
 from cfglint.frameworks.axolotl.refusals import DATA, FSDP, MODEL, REMOVED, REMOVED_KEYS, STREAMING
@@ -198,7 +197,3 @@ def refused(config: AxolotlConfig, code: str) -> Iterator[Finding]:
             fix=migrated(config, refusal) if code in (FSDP, REMOVED) and not config.without_remedies else None,
             on_key=code == REMOVED,
         )
-
-
-for page in pages_of_checks(KIND):
-    rule(page)(lambda config, code=page: refused(config, code))

@@ -13,7 +13,7 @@ from cfglint.frameworks.deepspeed import models
 from cfglint.frameworks.deepspeed._tables import IGNORING, MODELS, MODULES, REMOVED
 from cfglint.frameworks.deepspeed.batch import MESH_SINCE
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
-from cfglint.frameworks.deepspeed.rules.checks import refused
+from cfglint.frameworks.deepspeed.rules import refused
 from cfglint.frameworks.releases.history import SINCE
 from cfglint.frameworks.releases.versions import Version, dotted
 from cfglint.frameworks.remedies import mistyped, move, not_attribute, raised_by, remove, rename

@@ -291,9 +291,8 @@ def unknown_zenflow_optimizer_parameter(config: DeepSpeedConfig) -> Iterator[Fin
     if config.zero["zenflow"] is None or optimizer is None or not builds_stage_1_or_2(config) or config.offload == "none":
         return
     if optimizer.params is None:
-        raised = (
-            "TypeError: deepspeed.ops.adam.zenflow_torch_adam.ZenFlowSelectiveAdamW() argument after ** must be a mapping, not NoneType"
-        )
+        name = "deepspeed.ops.adam.zenflow_torch_adam.ZenFlowSelectiveAdamW"
+        raised = f"TypeError: {name}() argument after ** must be a mapping, not NoneType"
         text = "`zenflow` requires `optimizer.params`"
         yield Finding(config.setting("optimizer"), text, exception=raised, help="add `params` to `optimizer`", depends_on=config.rest)
         return

@@ -34,9 +34,8 @@ def adapters_of(config: TrainerConfig) -> list[tuple[Place, Outcome]]:
 
 def place_of(config: TrainerConfig, call: AdapterCall, document: CallDocument) -> Place:
     own_code = call.model is None or call.model.values.get(OWN_CODE, False) is not False
-    return Place(
-        dict(document.values), call.checkpoint, call.loader, document.path, config.version, own_code, document, {}, doubts(config, call)
-    )
+    values, doubtful = dict(document.values), doubts(config, call)
+    return Place(values, call.checkpoint, call.loader, document.path, config.version, own_code, document, {}, doubtful)
 
 
 def doubts(config: TrainerConfig, call: AdapterCall) -> tuple[Reason, ...]:
@@ -91,14 +90,11 @@ def saved_module_missing(config: TrainerConfig) -> Iterator[Finding]:
 def quantization_refused(config: TrainerConfig) -> Iterator[Finding]:
     for call in calls_of(config):
         for document, refused in refusals(config, call):
-            place = keyword(document, refused.key)
-            remedy = refused.help_for(config.values)
-            yield Finding(
-                place, refused.message, exception=refused.exception, depends_on=doubts(config, call), help=remedy, for_any_parser=True
-            )
+            places = [keyword(document, refused.key)]
+            yield refused.finding(places, config.values, depends_on=doubts(config, call), for_any_parser=True)
     of_file: list[tuple[Setting, Refusal]] = config.part("quantization", [])
     for written, refused in of_file:
-        yield Finding(written, refused.message, exception=refused.exception, help=refused.help_for(config.values))
+        yield refused.finding([written], config.values)
 
 
 @rule("PFT006")
@@ -137,9 +133,8 @@ def quantised_model_in_several_processes(config: TrainerConfig) -> Iterator[Find
             yield Finding(setting, message, exception=text, depends_on=doubts(config, call), help=remedy)
         values = call.quantization.values
         if fsdp1 and values.get("load_in_4bit") is True and values.get(quantization.STORAGE) in (None, "uint8"):
-            yield without_storage(
-                keyword(call.quantization, "load_in_4bit"), f"{quantization.STORAGE}=torch.bfloat16", doubts(config, call)
-            )
+            setting = keyword(call.quantization, "load_in_4bit")
+            yield without_storage(setting, f"{quantization.STORAGE}=torch.bfloat16", doubts(config, call))
     of_file: Setting | None = config.part("integer_storage", None)
     if of_file is not None and fsdp1:
         name = of_file.path[-1] if of_file.path[-1] != "load_in_4bit" else quantization.STORAGE

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from cfglint.findings.remedy import Remedy, set_key
-from cfglint.findings.rule import BY_CODE, Finding, pages_of_checks, rule
+from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.huggingface.batch import wanted_steps
-from cfglint.frameworks.llamafactory import KIND
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 from cfglint.frameworks.llamafactory.releases import arguments, is_required
 from cfglint.source.annotations import Iterator
@@ -36,7 +35,3 @@ def model_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
         owner = "TrainingArguments" if arguments(config.own_version).get("ray_run_name") else "Seq2SeqTrainingArguments"
         message = "`output_dir` is required before transformers 4.49"
         yield Finding(config.absent("output_dir"), message, exception=NO_FOLDER.format(owner), help=set_key("output_dir", "out"))
-
-
-for page in (page for page in pages_of_checks(KIND) if page not in BY_CODE):  # the others have a function for what is no row
-    rule(page)(lambda config, code=page: refused(config, code))

@@ -53,18 +53,15 @@ def unknown_template(config: LlamaFactoryConfig) -> Iterator[Finding]:
     fix = replace(setting, near, f"write {near}", safe=False) if near else None
     hashable = not isinstance(name, (list, dict))
     raised = f"ValueError: Template {name} does not exist." if hashable else f"TypeError: unhashable type: '{type(name).__name__}'"
-    yield Finding(
-        setting, message, exception=raised, fix=fix, help=None if near else "see the templates in `data/template.py` of LLaMA-Factory"
-    )
+    remedy = None if near else "see the templates in `data/template.py` of LLaMA-Factory"
+    yield Finding(setting, message, exception=raised, fix=fix, help=remedy)
 
 
 def nearest_template(name: str, release: Version) -> str | None:
     from cfglint.source.similar_keys import names_of, near
 
-    ranked = sorted(
-        (candidate.distance, candidate.name) for candidate in near(name, names_of(templates(release))) if candidate.distance <= 1
-    )
-    return ranked[0][1] if ranked else None
+    candidates = near(name, names_of(templates(release)))
+    return min(((each.distance, each.name) for each in candidates if each.distance <= 1), default=(0, None))[1]
 
 
 @rule("LLF110")

@@ -176,9 +176,8 @@ def invalid_rwkv_sizes(config: NeoXConfig) -> Iterator[Finding]:
     hidden, inner, heads = (config.argument(name) for name in ("hidden_size", "dim_att", "num_attention_heads"))
     if is_number(hidden) and hidden % 32:
         message = f"`hidden_size` is {hidden}; RWKV layers require a multiple of 32"
-        yield Finding(
-            config.setting("hidden_size"), message, exception="AssertionError", help=set_key("hidden_size", -(-hidden // 32) * 32)
-        )
+        multiple = -(-hidden // 32) * 32
+        yield Finding(config.setting("hidden_size"), message, exception="AssertionError", help=set_key("hidden_size", multiple))
     if inner is None:
         if not elsewhere(config, "dim_att"):
             text = "TypeError: unsupported operand type(s) for %: 'NoneType' and 'int'"

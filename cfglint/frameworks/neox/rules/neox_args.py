@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from cfglint.findings.remedy import remove_key, set_key
-from cfglint.findings.rule import Finding, pages_of_checks, rule
-from cfglint.frameworks.neox import KIND
+from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.neox._tables import FIELDS
 from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.fields import CANNOT, default, describe
 from cfglint.frameworks.neox.rules import elsewhere
 from cfglint.frameworks.remedies import excludes, remove
 from cfglint.source.annotations import ConfigValue, Iterator, Operand
-
-for page in pages_of_checks(KIND):
-    rule(page)(lambda config, code=page: refused(config, code))
 
 
 def refused(config: NeoXConfig, code: str) -> Iterator[Finding]:
@@ -36,15 +32,13 @@ def incomplete_optimizer_section(config: NeoXConfig) -> Iterator[Finding]:
         used_before = name == "optimizer" and section
         if "params" not in section:
             text = "KeyError: 'params'" if used_before else CANNOT
-            yield Finding(
-                config.setting(name), f"`{name}.params` is missing; it is required", exception=text, help=set_key(f"{name}.params", {})
-            )
+            message = f"`{name}.params` is missing; it is required"
+            yield Finding(config.setting(name), message, exception=text, help=set_key(f"{name}.params", {}))
         elif not isinstance(section["params"], dict):
             error = f"AttributeError: '{type(section['params']).__name__}' object has no attribute 'get'"
             message = f"`{name}.params` is {describe(section['params'])}, not a mapping"
-            yield Finding(
-                config.setting(name, "params"), message, exception=error if used_before else CANNOT, help=set_key(f"{name}.params", {})
-            )
+            text = error if used_before else CANNOT
+            yield Finding(config.setting(name, "params"), message, exception=text, help=set_key(f"{name}.params", {}))
         if "type" not in section:
             remedy = set_key("optimizer.type", "Adam") if name == "optimizer" else remove_key("scheduler")
             yield Finding(config.setting(name), f"`{name}.type` is missing; it is required", exception=CANNOT, help=remedy)

@@ -79,9 +79,8 @@ def non_positive_seed(config: NeoXConfig) -> Iterator[Finding]:
     seed = config.argument("seed")
     if seed is None or (is_number(seed) and seed <= 0):
         text = f"ValueError: Seed ({seed}) should be a positive integer."
-        yield Finding(
-            config.setting("seed"), f"`seed` is {describe(seed)}; it must be a positive integer", exception=text, help=set_key("seed", 1234)
-        )
+        message = f"`seed` is {describe(seed)}; it must be a positive integer"
+        yield Finding(config.setting("seed"), message, exception=text, help=set_key("seed", 1234))
 
 
 @rule("STP061")
@@ -237,9 +236,8 @@ def invalid_checkpoint_factor(config: NeoXConfig) -> Iterator[Finding]:
         yield Finding(setting, words, exception=text, help=remedy)
     elif scale == "log" and factor <= 1:
         message = f"`checkpoint_factor` is {factor}; with `checkpoint_scale: log` it must be greater than 1"
-        yield Finding(
-            setting, message, exception="AssertionError", help=set_key("checkpoint_factor", 2) | set_key("checkpoint_scale", "linear")
-        )
+        remedy = set_key("checkpoint_factor", 2) | set_key("checkpoint_scale", "linear")
+        yield Finding(setting, message, exception="AssertionError", help=remedy)
 
 
 @rule("NEO076")
@@ -254,10 +252,9 @@ def unsupported_preference_training(config: NeoXConfig) -> Iterator[Finding]:
         yield Finding(config.setting("pipe_parallel_size"), message, related=related, exception=text, help=set_key("pipe_parallel_size", 0))
     elif kind == "kto" and config.batch.micro_batch.value == 1 and not elsewhere(config, "train_micro_batch_size_per_gpu"):
         text = "AssertionError: For KTO training, the train_micro_batch_size_per_gpu must be greater than 1."
-        message = f"`{config.batch.micro_batch.name}` is 1; `train_impl: kto` requires at least 2"
-        yield Finding(
-            config.batch.micro_batch, message, related=related, exception=text, help=f"set `{config.batch.micro_batch.name}: 2` or more"
-        )
+        micro = config.batch.micro_batch
+        message, remedy = f"`{micro.name}` is 1; `train_impl: kto` requires at least 2", f"set `{micro.name}: 2` or more"
+        yield Finding(micro, message, related=related, exception=text, help=remedy)
 
 
 @rule("NEO077")

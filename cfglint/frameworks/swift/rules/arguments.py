@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import INFO, Fix
 from cfglint.findings.fix_builders import outside
 from cfglint.findings.remedy import Remedy
-from cfglint.findings.rule import Finding, pages_of_checks, rule
+from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.arguments.config import invalid, left_over
 from cfglint.frameworks.arguments.parsing import LEFT
@@ -65,7 +65,7 @@ def invalid_swift_argument(config: CommandConfig) -> Iterator[Finding]:
     yield from invalid(config)
 
 
-def failing(config: SwiftConfig | MegatronSwiftConfig, code: str) -> Iterator[Finding]:
+def refused(config: SwiftConfig | MegatronSwiftConfig, code: str) -> Iterator[Finding]:
     for refusal in config.failing:
         if refusal.kind == code:
             places = [config.setting(*path) for path in refusal.paths] or [config.devices_setting]
@@ -83,7 +83,3 @@ def with_processes(config: SwiftConfig | MegatronSwiftConfig, refusal: Refusal) 
     is_set = document.find((SIZE,))[1] is not None
     change = Change(REPLACE, (SIZE,), text=spelled(step.value)) if is_set else Edit(start, start, f"{SIZE}={spelled(step.value)} ")
     return outside([(document, change)], title, False)
-
-
-for page in pages_of_checks("swift"):
-    rule(page)(lambda config, code=page: failing(config, code))

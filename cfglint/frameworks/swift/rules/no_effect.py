@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
+from cfglint.findings.wording import counted
 from cfglint.frameworks.swift.config import SwiftConfig
 from cfglint.source.annotations import Iterator
 
@@ -35,8 +36,6 @@ def float32_trains_in_fp16(config: SwiftConfig) -> Iterator[Finding]:
 def model_spread_over_gpus(config: SwiftConfig) -> Iterator[Finding]:
     if config.is_spread and config.devices is not None and not any(refusal.kind == "SWF012" for refusal in config.failing):
         seen, local = config.devices
-        message = (
-            f"{seen} GPUs are visible to {local} {'processes' if local > 1 else 'process'}: the model is spread over {seen // local} GPUs"
-        )
+        message = f"{seen} GPUs are visible to {counted(local, 'process')}: the model is spread over {seen // local} GPUs"
         remedy = set_key("NPROC_PER_NODE", seen, f" to train on {seen} samples at once")
         yield Finding(config.devices_setting, message, note=f"data parallel is {local}", help=remedy)

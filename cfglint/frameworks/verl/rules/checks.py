@@ -6,7 +6,7 @@ from cfglint.evaluate import Reason
 from cfglint.findings.diagnostic import unpinned
 from cfglint.findings.fix_builders import outside
 from cfglint.findings.remedy import Remedy, remove_key
-from cfglint.findings.rule import Finding, pages_of_checks, rule
+from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.verl.config import VerlConfig
 from cfglint.frameworks.verl.search_path import RELEASES_OF_PROGRAMS, program_of
 from cfglint.source.annotations import Iterator
@@ -114,13 +114,8 @@ def unresolved_reference(config: VerlConfig) -> Iterator[Finding]:
         yield Finding(config.setting(*path), message, exception=config.tree.problem(path), help=remedy)
 
 
-def failing(config: VerlConfig, code: str) -> Iterator[Finding]:
+def refused(config: VerlConfig, code: str) -> Iterator[Finding]:
     for refusal in config.failing:
         if refusal.kind == code:
-            yield refusal.finding(
-                map(config.setting, refusal.keys), config.values, depends_on=() if config.is_raised(refusal) else (OWN_COPY,)
-            )
-
-
-for page in pages_of_checks("verl"):
-    rule(page)(lambda config, code=page: failing(config, code))
+            doubts = () if config.is_raised(refusal) else (OWN_COPY,)
+            yield refusal.finding(map(config.setting, refusal.keys), config.values, depends_on=doubts)
