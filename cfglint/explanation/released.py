@@ -22,6 +22,7 @@ MOST = 3  # classes of which one of them may have refused a keyword
 OF_TRANSFORMERS = re.compile(r"For[A-Z]\w+$|(?:Pre[Tt]rained|Config|LMHead)\w*Model$|Tokenizer(?:Fast)?$|Processor(?:Fast)?$|Cache$")
 PACKAGE = re.compile(r"[\\/](?:site|dist)-packages[\\/]([\w.-]+)")
 TELLING = 8  # letters of the name of a class at which one that ends like it derives from it
+OF_PART = re.compile(r"module '?((\w+)\.[\w.]+)'? has no attribute")
 OWNER = re.compile(r"'(\w+)' object has no attribute|\b([A-Z]\w+)\.\w+\(\) (?:got an|takes|missing)")
 
 Found = tuple[str, tuple[tuple[Version, Version], ...]]  # the distribution, and the releases
@@ -77,13 +78,15 @@ def to_install(raised: Raised) -> str:
     if not package:
         return ""
     return (
-        f"install the release of `{package}`, of which `{owner}` is a class, that its caller is written for (`pip show {package}`), or"
-        " update the caller"
+        f"install the release of `{package}`, which has `{owner}`, that its caller is written for (`pip show {package}`), or update the"
+        " caller"
     )
 
 
 def package_of(text: str) -> tuple[str, str]:
-    """The class that an exception is about, or its base, and its distribution, which is empty if it is not known."""
+    """The class (or its base) or the module that an exception is about, and its distribution, which is empty if it is not known."""
+    if part := OF_PART.search(text):
+        return part.group(1), part.group(2)
     match = OWNER.search(text)
     owner = next(filter(None, match.groups())) if match is not None else ""
     base = max((each for each in owners() if owner.endswith(each) and len(each) >= TELLING), key=len, default=owner)
