@@ -71,6 +71,7 @@ HEADLINE = re.compile(r"[^:]*\b(?:[Ee]rror|ERROR|[Ff]ailed|[Ee]xception)\b[^:]*:
 INSIDE_LINE = re.compile(r"\b((?:\w+\.)*[A-Z]\w*(?:Error|Exception)): (.+)")
 LAUNCHER_FAILED = re.compile(r"\S+ FAILED$")  # the head of torch's summary of dead processes
 QUOTED = "because of the following error (look up to see its traceback):"
+OF_PACKAGES = ("packages whose", "a method that the program overrides")  # causes that other releases of packages cure
 PARSER_EXIT = "SystemExit"  # how argparse ends a program
 UNEXPLAINED = "the log does not show why"
 # The classes of exceptions whose messages are copied without them, the most specific messages first.
@@ -415,9 +416,7 @@ def of_exception(raised: Raised, kind: str = "", *, follows: bool = False, is_me
         remedy = became or of_batch(raised.text) or (known.remedy if known is not None and (known.after_rules or not rules) else "")
         tells = not is_message or (raised.name != PARSER_EXIT and SIGN_OF_ERROR.search(raised.message) is not None)
         said, asks = said_in(raised.text) if tells and not (rules or remedy or causes) else ("", False)
-        remedy = (
-            remedy or (said if asks else "") or (released.to_install(raised) if causes and causes[0].startswith("packages whose") else "")
-        )
+        remedy = remedy or (said if asks else "") or (released.to_install(raised) if causes and causes[0].startswith(OF_PACKAGES) else "")
         if not (rules or remedy or causes):
             details.append(said or NOT_PREDICTED)
     who = f"rank {raised.rank} raised" if raised.rank is not None else "the run ended with"

@@ -19,11 +19,14 @@ TOKENIZER, TOKENIZERS = re.compile(r"Tokenizer(?:Fast)?$"), ("PreTrainedTokenize
 MOST = 3  # classes of which one of them may have refused a keyword
 
 # Names of classes that are of transformers, as a rule; what such a class is called with or asked for is of another package.
-OF_TRANSFORMERS = re.compile(r"For[A-Z]\w+$|(?:Pre[Tt]rained|Config|LMHead)\w*Model$|Tokenizer(?:Fast)?$|Processor(?:Fast)?$|Cache$")
+OF_TRANSFORMERS = re.compile(
+    r"For[A-Z]\w+$|(?:Pre[Tt]rained|LMHead|Llama|Qwen\w*|Mistral|Gemma\w*|Bert|GPT\w*|T5\w*|Phi\w*)Model$"
+    r"|(?:Decoder|Encoder)Layer$|Attention$|Tokenizer(?:Fast)?$|Processor(?:Fast)?$|Cache$"
+)
 PACKAGE = re.compile(r"[\\/](?:site|dist)-packages[\\/]([\w.-]+)")
 TELLING = 8  # letters of the name of a class at which one that ends like it derives from it
 OF_PART = re.compile(r"module '?((\w+)\.[\w.]+)'? has no attribute")
-OWNER = re.compile(r"'(\w+)' object has no attribute|\b([A-Z]\w+)\.\w+\(\) (?:got an|takes|missing)")
+OWNER = re.compile(r"(?:type object )?'(\w+)' (?:object )?has no attribute|\b([A-Z]\w+)\.\w+\(\) (?:got an|takes|missing)")
 
 Found = tuple[str, tuple[tuple[Version, Version], ...]]  # the distribution, and the releases
 
@@ -77,10 +80,7 @@ def to_install(raised: Raised) -> str:
     owner, package = package_of(raised.text)
     if not package:
         return ""
-    return (
-        f"install the release of `{package}`, which has `{owner}`, that its caller is written for (`pip show {package}`), or update the"
-        " caller"
-    )
+    return f"install the `{package}` that `{owner}` and its caller are written for (`pip show {package}`), or update the two together"
 
 
 def package_of(text: str) -> tuple[str, str]:

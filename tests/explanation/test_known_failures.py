@@ -53,6 +53,10 @@ def test_a_message_is_explained(message):
     assert failure.rules or failure.remedy or failure.causes
 
 
+def test_each_cause_is_a_phrase():
+    assert [cause for known in known_exceptions() for cause in known.causes if " " not in cause] == []
+
+
 def test_no_entry_is_hidden_by_another():
     reached = {known.pattern for failure in map(failure_of, MESSAGES) if (known := known_exception(failure.exception)) is not None}
     assert [known.pattern for known in known_exceptions() if known.pattern not in reached and not (known.file or known.line)] == []

@@ -338,7 +338,7 @@ def line_of(code, exception):
             [],
             "releases of `peft`, which calls `transformers` here",
         ),
-        (["AttributeError: 'MyGRPOTrainer' object has no attribute 'my_state'"], [], "release of `trl`, which has `GRPOTrainer`"),
+        (["AttributeError: 'MyGRPOTrainer' object has no attribute 'my_state'"], [], "the `trl` that `GRPOTrainer` and its caller"),
         # the line of code says what the key is one of
         (line_of("    optimizer.load_state_dict(checkpoint['optimizer'])", "KeyError: 'optimizer'"), [], "weights alone"),
         (line_of("    config = CONFIG_MAPPING[name]", "KeyError: 'new_model'"), [], "none of those that the table"),
