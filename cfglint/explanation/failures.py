@@ -418,7 +418,7 @@ def of_exception(raised: Raised, kind: str = "", *, follows: bool = False, is_me
         said, asks = said_in(raised.text) if tells and not (rules or remedy or causes) else ("", False)
         remedy = remedy or (said if asks else "") or (released.to_install(raised) if causes and causes[0].startswith(OF_PACKAGES) else "")
         if not (rules or remedy or causes):
-            details.append(said or NOT_PREDICTED)
+            details.append(said or released.by_its_place(raised) or NOT_PREDICTED)
     who = f"rank {raised.rank} raised" if raised.rank is not None else "the run ended with"
     return Failure(
         EXCEPTION,

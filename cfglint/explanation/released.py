@@ -24,6 +24,7 @@ OF_TRANSFORMERS = re.compile(
     r"|(?:Decoder|Encoder)Layer$|Attention$|Tokenizer(?:Fast)?$|Processor(?:Fast)?$|Cache$"
 )
 PACKAGE = re.compile(r"[\\/](?:site|dist)-packages[\\/]([\w.-]+)")
+MISTAKES = ("AssertionError", "AttributeError", "IndexError", "KeyError", "TypeError", "UnboundLocalError")  # of code, as a rule
 TELLING = 8  # letters of the name of a class at which one that ends like it derives from it
 OF_PART = re.compile(r"module '?((\w+)\.[\w.]+)'? has no attribute")
 OWNER = re.compile(r"(?:type object )?'(\w+)' (?:object )?has no attribute|\b([A-Z]\w+)\.\w+\(\) (?:got an|takes|missing)")
@@ -65,13 +66,30 @@ def owners() -> dict[str, str]:
     return {owner: packages.pop() for owner, packages in found.items() if len(packages) == 1}
 
 
+def packages_of(raised: Raised) -> tuple[str, str]:
+    """The package that called the one that raised an exception, and that one, by the files of its traceback; empty for others."""
+    named = [match.group(1).removesuffix(".py") for frame in raised.frames if (match := PACKAGE.search(frame.file))]
+    called = named[-1] if named else ""
+    return next((name for name in reversed(named) if name != called), ""), called
+
+
+def by_its_place(raised: Raised) -> str:
+    """What the place of an exception tells that says nothing itself and that nothing is known of; empty outside of packages."""
+    caller, called = packages_of(raised)
+    if not called or raised.name not in MISTAKES or PACKAGE.search(raised.frames[-1].file) is None:
+        return ""
+    both = f"`{called}`, which `{caller}` calls" if caller else f"`{called}`"
+    shown = f"{caller} {called}".strip()
+    return (
+        f"by its place alone: the code of {both}, does not expect it; another release may (`pip show {shown}`; its issues have the message)"
+    )
+
+
 def to_install(raised: Raised) -> str:
     """What to do about packages whose releases do not fit: the one that raised an exception and the one that called it, by the files of its
     traceback, else that of the class that it is about.
     """
-    named = [match.group(1).removesuffix(".py") for frame in raised.frames if (match := PACKAGE.search(frame.file))]
-    called = named[-1] if named else ""
-    caller = next((name for name in reversed(named) if name != called), "")
+    caller, called = packages_of(raised)
     if caller and not (called == "torch" and raised.file and PACKAGE.search(raised.file) is None):
         return (
             f"install releases of `{caller}`, which calls `{called}` here, and of `{called}` that fit each other"

@@ -359,6 +359,15 @@ def line_of(code, exception):
             [],
             "update the package whose code raised it",
         ),
+        (
+            [
+                'File "/x/site-packages/trl/trainer.py", line 1, in f',
+                'File "/x/site-packages/vllm/llm.py", line 2, in g',
+                "IndexError: odd",
+            ],
+            [],
+            "the code of `vllm`, which `trl` calls",
+        ),
         # what torch.compile raises is told by the exception that it has met
         (
             [
