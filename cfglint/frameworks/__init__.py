@@ -63,7 +63,6 @@ def known_packages() -> set[str]:
 
 
 def framework(kind: str) -> Framework:
-    """The framework of a kind; raises KeyError for an unknown kind."""
     if kind not in _loaded:
         if kind not in kinds():
             raise KeyError(kind)

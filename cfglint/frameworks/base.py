@@ -13,7 +13,7 @@ from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.releases._modelled import RENAMED
 from cfglint.frameworks.releases.history import History, Row, Span
-from cfglint.frameworks.releases.versions import Version, dotted
+from cfglint.frameworks.releases.versions import Version, current_name, dotted
 from cfglint.launch import Launch
 from cfglint.source.annotations import Any, Callable, Collection, Iterator, Mapping, Sequence
 from cfglint.source.document import Document, Path, Problem
@@ -184,9 +184,9 @@ class Config:
 
     @property
     def refusals(self) -> list[Refusal]:
-        """What the framework refuses while it builds its objects of the config, but for the batch: the rows of its checks."""
+        """What the framework refuses while it builds its objects of the config, but for the batch, in the order of a run."""
         if self._refusals is None:
-            self._refusals = self.part("refusals", [])
+            self._refusals = [*self.part("refusals", ())]
         return self._refusals
 
     def unknown_keys(self) -> list[str]:
@@ -194,7 +194,6 @@ class Config:
         return self.part("unknown_keys", [])
 
     def has_keys_of_fork(self) -> bool:
-        """Whether the config has so many unknown keys that it was probably written for a fork."""
         return len(self.unknown_keys()) >= FORK_KEYS
 
     @property
@@ -337,10 +336,9 @@ class Config:
         """A path with the names that renamed fields have in the targeted releases."""
         if not RENAMED:
             return path
-        from cfglint.frameworks.releases.renamed_fields import names_at
-
         packages = {self.package: self.framework.newest, **self.framework.packages()}
-        return names_at(path, {package: self.facts.version(package, newest) for package, newest in packages.items()})
+        releases = {package: self.facts.version(package, newest) for package, newest in packages.items()}
+        return tuple(current_name(step, releases) if isinstance(step, str) else step for step in path)
 
     def has(self, *path: str | int) -> bool:
         """Whether there is a value at a path, null included."""
@@ -606,7 +604,6 @@ class Framework:
         return None
 
     def title_of(self, document: Document) -> str:
-        """The title of a run that begins with a document."""
         return self.title
 
     def references(self, document: Document) -> list[tuple[Path, str, str]]:

@@ -11,8 +11,7 @@ from cfglint import frameworks
 from cfglint.findings.vocabulary import Kind
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.releases._modelled import RENAMED
-from cfglint.frameworks.releases.renamed_fields import current_name
-from cfglint.frameworks.releases.versions import parse_version
+from cfglint.frameworks.releases.versions import current_name, parse_version
 from cfglint.generators.convert import Existing
 from cfglint.generators.generated import Generated, Generator, path_in
 from cfglint.generators.job_spec import Contradiction, JobSpec, flag

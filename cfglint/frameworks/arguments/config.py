@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import functools
-
 from cfglint.evaluate import Reason
 from cfglint.findings.rule import Finding
 from cfglint.findings.setting import DEFAULT, OVERRIDE, WRITTEN, Setting
 from cfglint.frameworks.arguments.parsing import INVALID, Options, OptionWords, RefusedWords, candidates, parse, plain
 from cfglint.frameworks.base import Config
-from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.remedies import rename
 from cfglint.launch.overrides import Override
-from cfglint.source.annotations import Callable, ConfigMapping, Iterable, Iterator, Operand, Sequence
+from cfglint.source.annotations import Callable, ConfigMapping, Iterator, Operand, Sequence
 from cfglint.source.shell.command import ELLIPSES, CommandDocument
 from cfglint.source.similar_keys import names_of, near
 
@@ -88,12 +85,6 @@ class OptionsConfig(Config):
     def own(self, name: str) -> Operand:
         """The value of an option; None if the release does not have it, or if it is unknown."""
         raise NotImplementedError
-
-    @functools.cached_property
-    def failing(self) -> list[Refusal]:
-        """The checks of the framework that fail, in the order in which a run reaches them."""
-        failed: Iterable[Refusal] = self.part("failing", ())
-        return [*failed]
 
 
 def left_over(

@@ -8,7 +8,7 @@ from cfglint.frameworks.axolotl import KIND, PACKAGE
 from cfglint.frameworks.axolotl.releases import ever
 from cfglint.frameworks.refusal import Refusal, Removal
 from cfglint.frameworks.releases._modelled import RENAMED
-from cfglint.frameworks.releases.versions import Version
+from cfglint.frameworks.releases.versions import Version, name_at
 from cfglint.source.annotations import Any, ConfigMapping, ConfigTable, Operand, Sequence
 
 MODEL = "AxolotlConfigWCapabilities"
@@ -113,11 +113,7 @@ def refuses(
 
 def renamed(key: Any, release: Version) -> Any:
     """The name of a key in a release, if a later one than the checks were written for has renamed it."""
-    if not RENAMED or not isinstance(key, str):
-        return key
-    from cfglint.frameworks.releases.renamed_fields import name_at
-
-    return name_at(key, PACKAGE, release)
+    return name_at(key, PACKAGE, release) if isinstance(key, str) else key
 
 
 class Data(dict):  # type: ignore[type-arg]

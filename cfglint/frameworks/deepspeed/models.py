@@ -11,7 +11,7 @@ from cfglint.frameworks.deepspeed._tables import FIELDS, KEYS, MODELS, PYDANTIC_
 from cfglint.frameworks.releases._modelled import RENAMED
 from cfglint.frameworks.releases.history import DEFAULT, SINCE, UNTIL, History, Row, holds
 from cfglint.frameworks.releases.history import TYPE as TYPE_OF
-from cfglint.frameworks.releases.versions import Version
+from cfglint.frameworks.releases.versions import Version, name_at
 from cfglint.frameworks.validation import pydantic
 from cfglint.frameworks.validation.pydantic import UNKNOWN, Invalid, Path, Reading, expected, taken_as_they_are
 from cfglint.source.annotations import Callable, ConfigMapping, ConfigTable, Folder, Operand
@@ -179,8 +179,6 @@ def read_section(model: PydanticModel, raw: ConfigMapping, version: Version, tit
         if name not in section.values:
             section.values[name] = copied(default)
     if RENAMED:  # fields that the release has renamed have their former names as well, which the code that reads them knows
-        from cfglint.frameworks.releases.renamed_fields import name_at
-
         for name, field in model.fields.items():
             current = name_at(name, "deepspeed", version)
             if current in section.values and not field.is_in(version):

@@ -7,7 +7,7 @@ from cfglint.findings.setting import NoSuchField
 from cfglint.frameworks.huggingface import PACKAGE
 from cfglint.frameworks.huggingface.fields import FIELDS, defaults, has_field, is_required, type_of
 from cfglint.frameworks.releases._modelled import RENAMED
-from cfglint.frameworks.releases.versions import Version
+from cfglint.frameworks.releases.versions import Version, current_name
 from cfglint.source.annotations import Any, ConfigMapping, ConfigTable, Iterable, Operand
 
 CHECKPOINTING = tuple((f"gradient_checkpointing{part}", f"activation_checkpointing{part}") for part in ("", "_kwargs"))
@@ -82,11 +82,7 @@ class Arguments:
 
     def current(self, name: str) -> str:
         """The name of a field in the release, if a later one than the code was written for has renamed it."""
-        if not RENAMED or name in self.defaults:
-            return name
-        from cfglint.frameworks.releases.renamed_fields import current_name
-
-        return current_name(name, self.releases)
+        return current_name(name, self.releases) if RENAMED and name not in self.defaults else name
 
     def __contains__(self, name: str) -> bool:
         return self.current(name) in self.given

@@ -30,7 +30,7 @@ class TrainerConfig(TrainerFiles):
     @property
     def refusals(self) -> list[Refusal]:
         if self._refusals is None:
-            self._refusals = self.part("refusals", []) if self.parsed else []
+            self._refusals = [*self.part("refusals", ())] if self.parsed else []
         return self._refusals
 
     @property

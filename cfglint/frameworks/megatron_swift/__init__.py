@@ -25,7 +25,7 @@ class MegatronSwift(SwiftCommands):
         "batch": "megatron_swift.batch.batch",
         "numbers": "megatron_swift.batch.numbers",
         "account": "megatron_swift.batch.account",
-        "failing": "megatron_swift.checks.failed",
+        "refusals": "megatron_swift.checks.failed",
         "refused": "swift.rules.arguments.refused",
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 from contextlib import suppress
@@ -12,6 +13,7 @@ from cfglint.batch.shapes import published, shape_of, table_names
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.memory.inputs import Model
 from cfglint.frameworks.peft.checkpoints import CONFIG_FILE, path_in_project
+from cfglint.launch.program import ProgramFacts
 from cfglint.source import files
 from cfglint.source.annotations import ConfigTable
 from cfglint.source.root import root_of
@@ -21,6 +23,9 @@ MODEL_KEYS = (
     *("model_name_or_path", "model_name", "base_model", "model", "model_id", "model_id_or_path", "model_path"),
     "pretrained_model_name_or_path",
 )
+# What loads one in code: `AutoModelForCausalLM.from_pretrained("Qwen/Qwen3-4B")`, `SFTTrainer(model="...")`.
+LOADERS = ("Model", "ForCausalLM", "ForConditionalGeneration", "ForSequenceClassification", "ForSeq2SeqLM", "ForMaskedLM", "LMHeadModel")
+MODEL_NAMES = ("model", "model_name", "pretrained_model_name_or_path")
 
 
 class UnknownModel(Exception):
@@ -74,12 +79,33 @@ def model_of_names(config: Config) -> Model | None:
         own = [key for key in MODEL_KEYS if key in fields and key not in config.values]
         names += [next(iter(words[key] or ()), None) if key in words else fields[key].default for key in own]
     if launch.program is not None:  # else the checkpoint that its code loads
-        from cfglint.frameworks.huggingface.program_model import checkpoints
-
         loaded = checkpoints(launch.program)
         names += loaded if len(loaded) == 1 else []
     found = (model_named(name, origin, config.facts.here) for name in names if isinstance(name, str) and name)
     return next((model for model in found if model is not None), None)
+
+
+def checkpoints(program: ProgramFacts) -> list[str]:
+    """The names of the checkpoints that the code of a program loads for training, as far as they are written in it."""
+    found: dict[str, None] = {}
+    for scope in program.scopes:
+        for call in (node for node in scope.nodes if isinstance(node, ast.Call) and loads_model(node.func)):
+            node = next((keyword.value for keyword in call.keywords if keyword.arg in MODEL_NAMES), call.args[0] if call.args else None)
+            if isinstance(node, ast.Name):  # that is assigned once
+                node = scope.values.get(node.id)
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                found[node.value] = None
+    return list(found)
+
+
+def loads_model(function: ast.expr) -> bool:
+    if isinstance(function, ast.Attribute) and function.attr == "from_pretrained":
+        return isinstance(function.value, (ast.Name, ast.Attribute)) and any(part in last_name(function.value) for part in LOADERS)
+    return isinstance(function, (ast.Name, ast.Attribute)) and last_name(function).endswith("Trainer")
+
+
+def last_name(node: ast.Name | ast.Attribute) -> str:
+    return node.id if isinstance(node, ast.Name) else node.attr
 
 
 def model_named(name: str, origin: str, here: bool) -> Model | None:

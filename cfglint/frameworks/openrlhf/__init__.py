@@ -37,7 +37,7 @@ class OpenRlhf(LineFramework):
         "numbers": "openrlhf.batch.numbers",
         "choose_sizes": "openrlhf.target.choose",
         "account": "openrlhf.summary.account",
-        "failing": "openrlhf.checks.failed",
+        "refusals": "openrlhf.checks.failed",
     }
 
     def completed(self, facts: LaunchFacts) -> LaunchFacts:

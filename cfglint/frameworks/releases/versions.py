@@ -1,8 +1,9 @@
-"""Versions of releases, as numbers that can be compared."""
+"""Versions of releases, as numbers that can be compared, and the names that fields have in them."""
 
 from __future__ import annotations
 
-from cfglint.source.annotations import Sequence
+from cfglint.frameworks.releases._modelled import RENAMED
+from cfglint.source.annotations import Mapping, Sequence
 from cfglint.source.limits import LONGEST_NUMBER
 from cfglint.source.numbers import DIGITS
 
@@ -43,3 +44,14 @@ def dotted(parts: Sequence[object]) -> str:
 def is_likely(requested: str, release: str) -> bool:
     """Whether what is requested is a modelled release that only the text of a page names: `4.42.4 in the text of README.md`."""
     return requested.startswith(f"{dotted(parse_version(release))} ")
+
+
+def name_at(name: str, package: str, release: Version) -> str:
+    new, since = RENAMED.get(package, {}).get(name, (name, ""))
+    return name_at(new, package, release) if since and release >= parse_version(since) else name
+
+
+def current_name(name: str, releases: Mapping[str, Version]) -> str:
+    """The name of a field in the first of some packages that renamed it."""
+    names = (name_at(name, package, release) for package, release in releases.items())
+    return next((new for new in names if new != name), name)

@@ -63,7 +63,7 @@ class Swift(SwiftCommands):
         "resumption": "huggingface.resumption.resumption",
         "model": "memory.named_models.model_of_names",
         "memory": "swift.memory.inputs",
-        "failing": "swift.checks.failed",
+        "refusals": "swift.checks.failed",
         "split_rule": "swift.batch.split_rule",
         "account": "swift.summary.account",
     }

@@ -50,8 +50,8 @@ class SwiftConfig(CommandConfig, TrainerConfig):
         return stated[:1].isdigit() and parse_version(stated) < parse_version(FRAMEWORK.oldest)
 
     @property
-    def failing(self) -> list[Refusal]:
-        return [] if self.is_older else super().failing
+    def refusals(self) -> list[Refusal]:
+        return [] if self.is_older else super().refusals
 
     def parsed_arguments(self) -> SwiftArguments:
         defaults = [name for name in self.known if name not in self.values] if self.is_older else []

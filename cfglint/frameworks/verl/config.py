@@ -264,7 +264,7 @@ class VerlConfig(Config):
     @property
     def answered(self) -> Collection[str]:  # type: ignore[override]
         """verl, if there is a verdict about the project's copy: nothing fails of which its code does not tell."""
-        return (self.package,) if self.has_read_copy and all(self.is_raised(refusal) for refusal in self.failing) else ()
+        return (self.package,) if self.has_read_copy and all(self.is_raised(refusal) for refusal in self.refusals) else ()
 
     def unmodelled(self, rule: Rule) -> tuple[Reason, ...]:
         """The release of a copy whose code is not compared with its checks."""
@@ -307,7 +307,7 @@ class VerlConfig(Config):
         return self.tree.value(key, default)
 
     @functools.cached_property
-    def failing(self) -> list[Refusal]:
+    def refusals(self) -> list[Refusal]:
         raised = [refusal for refusal in self.failed() if self.is_raised(refusal) is not False]
         if not self.is_excerpt:
             return raised

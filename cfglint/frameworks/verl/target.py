@@ -52,7 +52,7 @@ def choose(config: VerlConfig, size: Size, batch: int, max_micro: int | None) ->
             reasons = [f"already {values[BATCH]}; nothing to change"]
         micro = sizes.micro if sizes.is_dynamic is False else None
         return ChosenSizes(values, reasons, micro, sizes.accumulation, sizes.data_parallel)
-    if values in {refusal.message for refusal in config.failing}:  # as written it fails for the same reason, which no other batch lifts
+    if values in {refusal.message for refusal in config.refusals}:  # as written it fails for the same reason, which no other batch lifts
         return ChosenSizes({}, [values])
     below, above = (
         next((offer for offer in offers if isinstance(accepted(config, size, offer, max_micro), dict)), None)

@@ -8,7 +8,7 @@ from cfglint import generators
 from cfglint.frameworks.huggingface import arguments
 from cfglint.frameworks.huggingface.arguments import Arguments
 from cfglint.frameworks.releases import _modelled as _releases
-from cfglint.frameworks.releases import renamed_fields
+from cfglint.frameworks.releases import versions
 from cfglint.generators.generated import Keys
 from cfglint.generators.job_spec import JobSpec
 
@@ -17,13 +17,13 @@ RENAMED = {"transformers": {"no_cuda": ("use_cpu", "5.0.0"), "save_steps": ("sav
 
 @pytest.fixture(autouse=True)
 def renames(monkeypatch):
-    for module in (_releases, renamed_fields, arguments, generators):
+    for module in (_releases, versions, arguments, generators):
         monkeypatch.setattr(module, "RENAMED", RENAMED)
 
 
 def test_the_name_is_that_of_the_release():
-    names = [renamed_fields.names_at(("no_cuda", 0, "x"), {"transformers": release}) for release in ((4, 57, 0), (5, 1, 0))]
-    assert names == [("no_cuda", 0, "x"), ("use_cpu", 0, "x")]
+    names = [versions.current_name("no_cuda", {"transformers": release}) for release in ((4, 57, 0), (5, 1, 0))]
+    assert names == ["no_cuda", "use_cpu"]
 
 
 def test_a_value_is_read_under_the_new_name_and_keeps_its_key():
@@ -34,7 +34,7 @@ def test_a_value_is_read_under_the_new_name_and_keeps_its_key():
 
 def test_generated_keys_are_renamed_with_their_reasons():
     keys = Keys.of(("section.no_cuda", True, "a reason"))
-    renamed = keys.renamed(lambda name: renamed_fields.name_at(name, "transformers", (5, 1, 0)))
+    renamed = keys.renamed(lambda name: versions.name_at(name, "transformers", (5, 1, 0)))
     assert (renamed.values, renamed.why) == ({"section": {"use_cpu": True}}, {"section.use_cpu": "a reason"})
 
 

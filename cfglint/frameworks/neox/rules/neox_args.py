@@ -7,9 +7,9 @@ from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.neox._tables import FIELDS
 from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.fields import CANNOT, default, describe
-from cfglint.frameworks.neox.rules import elsewhere
+from cfglint.frameworks.neox.rules import elsewhere, leaves
 from cfglint.frameworks.remedies import excludes, remove
-from cfglint.source.annotations import ConfigValue, Iterator, Operand
+from cfglint.source.annotations import Iterator
 
 
 def refused(config: NeoXConfig, code: str) -> Iterator[Finding]:
@@ -93,18 +93,10 @@ def invalid_extra_args_key(config: NeoXConfig) -> Iterator[Finding]:
 def not_json_serializable(config: NeoXConfig) -> Iterator[Finding]:
     for name, value in config.values.items():
         if isinstance(value, (dict, list)):
-            for path, inner in _not_serializable(value, (name,)):
+            for path, inner in leaves(value, (name,)):
+                if inner is None or isinstance(inner, (str, int, float, bool, tuple)):
+                    continue
                 text = f"TypeError: Object of type {type(inner).__name__} is not JSON serializable"
                 setting = config.setting(*path)
                 message = f"`{setting.name}` is a {type(inner).__name__}, which cannot be passed to the workers as JSON"
                 yield Finding(setting, message, exception=text, help="quote it")
-
-
-def _not_serializable(value: Operand, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], ConfigValue]]:
-    """Values inside mappings and lists that JSON cannot represent."""
-    pairs = value.items() if isinstance(value, dict) else enumerate(value)
-    for key, inner in pairs:
-        if isinstance(inner, (dict, list)):
-            yield from _not_serializable(inner, (*path, key))
-        elif inner is not None and not isinstance(inner, (str, int, float, bool, tuple)):
-            yield (*path, key), inner

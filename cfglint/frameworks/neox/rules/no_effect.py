@@ -9,10 +9,11 @@ from cfglint.findings.wording import counted, spelled
 from cfglint.frameworks.neox._tables import FIELDS, UNUSED
 from cfglint.frameworks.neox.config import COPIES, NeoXConfig
 from cfglint.frameworks.neox.fields import choices, default, describe
+from cfglint.frameworks.neox.rules import leaves
 from cfglint.frameworks.neox.rules.deepspeed_engine import STRICT_SECTIONS
 from cfglint.frameworks.neox.steps import decay_steps, total_steps, warmup
 from cfglint.frameworks.remedies import insert, raised_by, remove, rename, replace
-from cfglint.source.annotations import Iterator, Operand
+from cfglint.source.annotations import Iterator
 from cfglint.source.numbers import is_number
 from cfglint.source.similar_keys import distance
 
@@ -180,23 +181,15 @@ def ignored_soft_prompt_length(config: NeoXConfig) -> Iterator[Finding]:
 def number_parsed_as_string(config: NeoXConfig) -> Iterator[Finding]:
     for name, value in config.values.items():
         if isinstance(value, (dict, list)) and name not in STRICT_SECTIONS:
-            for path, text in _strings(value, (name,)):
-                if not NUMBERED.issuperset(text) or "e" not in text.lower() or raised_by(float, text):
+            for path, text in leaves(value, (name,)):
+                is_text = isinstance(text, str) and NUMBERED.issuperset(text) and "e" in text.lower()
+                if not is_text or raised_by(float, text):
                     continue
                 setting = config.setting(*path)
                 if setting.node is not None and not setting.node.style and path not in CHECKED:
                     fix = replace(setting, float(text), "write it as a YAML 1.1 number")
                     message = f"`{setting.name}` is the string {spelled(text)}: YAML 1.1 requires a decimal point and a signed exponent"
                     yield Finding(setting, message, fix=fix)
-
-
-def _strings(value: Operand, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    pairs = value.items() if isinstance(value, dict) else enumerate(value)
-    for key, inner in pairs:
-        if isinstance(inner, str):
-            yield (*path, key), inner
-        elif isinstance(inner, (dict, list)) and len(path) < 20:
-            yield from _strings(inner, (*path, key))
 
 
 @rule("TYP304")

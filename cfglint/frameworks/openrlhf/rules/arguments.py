@@ -39,7 +39,7 @@ def missing_openrlhf_program(config: OpenRlhfConfig) -> Iterator[Finding]:
 
 
 def refused(config: OpenRlhfConfig, code: str) -> Iterator[Finding]:
-    for refusal in config.failing:
+    for refusal in config.refusals:
         if refusal.kind == code:
             yield refusal.finding([config.setting(*path) for path in refusal.paths] or [config.setting()], config.values)
 

@@ -66,7 +66,7 @@ def invalid_swift_argument(config: CommandConfig) -> Iterator[Finding]:
 
 
 def refused(config: SwiftConfig | MegatronSwiftConfig, code: str) -> Iterator[Finding]:
-    for refusal in config.failing:
+    for refusal in config.refusals:
         if refusal.kind == code:
             places = [config.setting(*path) for path in refusal.paths] or [config.devices_setting]
             yield refusal.finding(places, config.values, fix=with_processes(config, refusal))

@@ -34,7 +34,7 @@ def float32_trains_in_fp16(config: SwiftConfig) -> Iterator[Finding]:
 
 @rule("SWF053")
 def model_spread_over_gpus(config: SwiftConfig) -> Iterator[Finding]:
-    if config.is_spread and config.devices is not None and not any(refusal.kind == "SWF012" for refusal in config.failing):
+    if config.is_spread and config.devices is not None and not any(refusal.kind == "SWF012" for refusal in config.refusals):
         seen, local = config.devices
         message = f"{seen} GPUs are visible to {counted(local, 'process')}: the model is spread over {seen // local} GPUs"
         remedy = set_key("NPROC_PER_NODE", seen, f" to train on {seen} samples at once")

@@ -115,7 +115,7 @@ def unresolved_reference(config: VerlConfig) -> Iterator[Finding]:
 
 
 def refused(config: VerlConfig, code: str) -> Iterator[Finding]:
-    for refusal in config.failing:
+    for refusal in config.refusals:
         if refusal.kind == code:
             doubts = () if config.is_raised(refusal) else (OWN_COPY,)
             yield refusal.finding(map(config.setting, refusal.keys), config.values, depends_on=doubts)
