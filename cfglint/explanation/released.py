@@ -78,10 +78,10 @@ def by_its_place(raised: Raised) -> str:
     caller, called = packages_of(raised)
     if not called or raised.name not in MISTAKES or PACKAGE.search(raised.frames[-1].file) is None:
         return ""
-    both = f"`{called}`, which `{caller}` calls" if caller else f"`{called}`"
+    both = f"`{called}`, which `{caller}` calls," if caller else f"`{called}`"
     shown = f"{caller} {called}".strip()
     return (
-        f"by its place alone: the code of {both}, does not expect it; another release may (`pip show {shown}`; its issues have the message)"
+        f"by its place alone: the code of {both} does not expect it; another release may (`pip show {shown}`; its issues have the message)"
     )
 
 

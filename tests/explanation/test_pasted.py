@@ -699,6 +699,7 @@ def test_the_summary_of_torch_names_the_rank_and_its_status():
     ("file", "line", "said"),
     [
         ("peft/tuners/tuners_utils.py", "KeyError: 'reward'", "adapter"),
+        ("torch/distributed/fsdp/_optim_utils.py", "AttributeError: 'int' object has no attribute 'cpu'", "save_only_model"),
         ("accelerate/commands/config/config_args.py", "TypeError: __init__() got an unexpected keyword argument 'debugged'", "`debugged`"),
     ],
 )
