@@ -138,6 +138,7 @@ class Runner:
         variables = {
             **self.environment,
             "CI": "true",
+            "PIP_NO_COMPILE": "1",  # what is run is compiled then; the rest would only cost time
             "GITHUB_ACTIONS": "true",
             "GITHUB_ACTION_PATH": str(ROOT),
             "GITHUB_API_URL": self.api.address,

@@ -95,7 +95,7 @@ def test_who_else_names_them():
 
 def run(package, folder, *arguments):
     """The command of a copy of the package."""
-    environment = {**os.environ, "PYTHONPATH": str(package), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {**os.environ, "PYTHONPATH": str(package)}
     return subprocess.run([sys.executable, "-m", "cfglint", *arguments], cwd=folder, env=environment, capture_output=True, text=True)
 
 

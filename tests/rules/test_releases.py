@@ -66,13 +66,19 @@ def recorded(root, kind):
     return root / "tests" / "rules" / "expected" / "releases" / kind
 
 
+def former(root, kind):
+    """The lines of the record of a kind, by the names of their examples."""
+    return {name: lines for path in recorded(root, kind).glob("*.txt") for name, lines in read(path).items()}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_a_release_changes(kind, root, tmp_path, updating):
     """The findings that come and go with a release; the fields of each are in generated tables. `CFGLINT_UPDATE=1` rewrites the record."""
     releases, lines = modelled_releases(framework(kind).package), []
+    expected = former(root, kind)
     for number, example in enumerate(examples_of(kind)):
-        changes = example.changes(str(tmp_path / str(number))).lines(releases)
+        changes = example.changes(str(tmp_path / str(number))).lines(releases, expected.get(example.name, ()))
         lines += [f"{MARK}{example.name}", *changes] if changes else []
     purpose = f"What a release of {framework(kind).package} changes in the findings of an example."
     check_parts(recorded(root, kind), purpose, lines, updating)
@@ -81,7 +87,7 @@ def test_what_a_release_changes(kind, root, tmp_path, updating):
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_release_changes_what_is_recorded(kind, root, tmp_path):
     releases, wrong = modelled_releases(framework(kind).package), []
-    expected = {name: lines for path in recorded(root, kind).glob("*.txt") for name, lines in read(path).items()}
+    expected = former(root, kind)
     for number, example in enumerate(examples_of(kind)):
         found = example.changes(str(tmp_path / str(number))).wrong(expected.get(example.name, ()), releases)
         wrong.extend(f"{example.name}, {each}" for each in found)
