@@ -160,7 +160,13 @@ class Validation:
             if folder in plugins.REGISTERED:
                 self._attempt(plugins.REGISTERED[folder], data)
         self._datasets(data)
-        if self._repeats(folders):
+        repeated = next((key for key, releases in KEYWORDS.items() if self.release in releases and key in self.values), "")
+        if repeated:  # which axolotl passes as a keyword of its own
+            own = "utils.schemas.config" if self.release in SCHEMAS else "utils.config.models.input.v0_4_1"
+            model_name = f"axolotl.{'integrations.config' if folders else own}.{MODEL}"
+            says = f"{model_name}() got multiple values for keyword argument '{repeated}'"
+            message = f"`{repeated}` is not for a file: axolotl finds it out"
+            self.refusals.append(refuses(TYPE, repeated, message, says, remedy=remove_key(repeated), raises="TypeError"))
             return
         always = plugins.built_in(self.release)
         self._added = (*always, *(folder for folder in folders if folder not in always))
@@ -276,17 +282,6 @@ class Validation:
             message = "an entry of `datasets` has a value of the wrong type" if mappings else "`datasets` is not a list of mappings"
             remedy = "" if mappings else "write a list of mappings with `path` and `type`"
             self.refusals.append(refuses(DATA, "datasets", message, str(error), remedy=remedy, raises=type(error).__name__))
-
-    def _repeats(self, folders: list[str]) -> bool:
-        """Note a key of the file that axolotl's own keyword repeats; whether there is one."""
-        key = next((key for key, releases in KEYWORDS.items() if self.release in releases and key in self.values), "")
-        if key:
-            own = "utils.schemas.config" if self.release in SCHEMAS else "utils.config.models.input.v0_4_1"
-            model = f"axolotl.{'integrations.config' if folders else own}.{MODEL}"
-            says = f"{model}() got multiple values for keyword argument '{key}'"
-            message = f"`{key}` is not for a file: axolotl finds it out"
-            self.refusals.append(refuses(TYPE, key, message, says, remedy=remove_key(key), raises="TypeError"))
-        return bool(key)
 
     def _fields(self, data: Data) -> AxolotlModel | None:
         if not all(isinstance(key, str) for key in data):

@@ -24,9 +24,7 @@ def unrecognized(words: Sequence[str]) -> str:
     return f"SystemExit: 2 (error: unrecognized arguments: {' '.join(words)})"
 
 
-@rule("ORL002")
-def invalid_openrlhf_argument(config: OpenRlhfConfig) -> Iterator[Finding]:
-    yield from invalid(config)
+rule("ORL002")(invalid)
 
 
 @rule("ORL003")

@@ -60,9 +60,7 @@ def remaining(words: Sequence[str]) -> str:
     return f"ValueError: remaining_argv: {[*words]}"
 
 
-@rule("SWF002")
-def invalid_swift_argument(config: CommandConfig) -> Iterator[Finding]:
-    yield from invalid(config)
+rule("SWF002")(invalid)
 
 
 def refused(config: SwiftConfig | MegatronSwiftConfig, code: str) -> Iterator[Finding]:
