@@ -41,7 +41,6 @@ MOST_NAMED = 10  # runs that are named
 LARGEST = 10**18  # the largest count, as on the command line
 FACTS = tuple("kind gpus num_examples target overrides strict_keys trainer model gpu_memory seq_length run from_gpus gpu".split())
 ABOVE_ZERO = ("learning_rate", "epochs", "epsilon")
-FROM_ZERO = ("seed",)
 
 
 class ArgumentError(CfglintError, ValueError):
@@ -226,7 +225,7 @@ def check_fact(name: str, value: Any) -> None:
         one_of(name, value, choices[name])
     elif name == "target":
         versions(value)
-    elif annotation == "int" and not (name in FROM_ZERO and type(value) is int and value == 0):
+    elif annotation == "int" and not (name in ("seed",) and type(value) is int and value == 0):
         positive(name, value)
     elif annotation == "float":
         number(name, value, above_zero=name in ABOVE_ZERO)

@@ -107,7 +107,13 @@ def run(arguments: Namespace) -> int:
     if arguments.format == "json":
         sys.stdout.write(dumps({"runs": [entry_of(work) for work in works]}))
         return exit_status(works, stats, arguments)
-    often = leave_out_repeated_skips(works)
+    # What is reported as not fixed for another run of the same file is left out, and what is not fixed in many files counted.
+    named: dict[tuple[str, str, str, int], None] = {}
+    for work in works:
+        work.skipped = [each for each in work.skipped if (each.code, each.reason, each.file, each.line) not in named]
+        named.update({(each.code, each.reason, each.file, each.line): None for each in work.skipped})
+    files = Counter((code, reason) for code, reason, _ in {each[:3] for each in named})
+    often = Counter({reason: number for reason, number in files.items() if number > MOST_NAMED})
     report_alike_once(works)
     sys.stdout.write("".join(as_text(work, arguments, often, named=len(works) > 1) for work in works))
     counted_lines = [shown(f"{number} files: {code} not fixed: {reason}") + "\n" for (code, reason), number in often.most_common()]
@@ -285,16 +291,6 @@ def entry_of(work: Work) -> FixRunEntry:
     if problem:
         entry["problem"] = problem
     return entry
-
-
-def leave_out_repeated_skips(works: list[Work]) -> Counter[Reason]:
-    """Leave out what is reported as not fixed for another run of the same file; returns what is not fixed in many files, counted."""
-    named: dict[tuple[str, str, str, int], None] = {}
-    for work in works:
-        work.skipped = [each for each in work.skipped if (each.code, each.reason, each.file, each.line) not in named]
-        named.update({(each.code, each.reason, each.file, each.line): None for each in work.skipped})
-    files = Counter((code, reason) for code, reason, _ in {each[:3] for each in named})
-    return Counter({reason: number for reason, number in files.items() if number > MOST_NAMED})
 
 
 def report_alike_once(works: list[Work]) -> None:

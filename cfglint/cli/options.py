@@ -267,8 +267,8 @@ def overrides(pairs: list[str], line: str | None) -> tuple[Override, ...]:
     return tuple(found)
 
 
-def overrides_of_flags(arguments: Namespace) -> tuple[Override, ...]:
-    """The overrides of the command line; raises UsageError if a key is unknown and resembles a known one."""
+def facts_of(arguments: Namespace, project: Configuration, complete: bool) -> LaunchFacts:
+    """The facts of undeclared runs, from the flags and the project's configuration, then from a log (`logged`); UsageError for a typo."""
     found = overrides(arguments.set, arguments.args)
     if found:
         from cfglint.frameworks.known_names import misspelt_key
@@ -279,11 +279,6 @@ def overrides_of_flags(arguments: Namespace) -> tuple[Override, ...]:
             near = None if has_program and override.origin == ARGS else misspelt_key(override)
             if near:
                 raise UsageError(f"{override}: unknown key `{override.key}`; did you mean `{near}`?")
-    return found
-
-
-def facts_of(arguments: Namespace, project: Configuration, complete: bool) -> LaunchFacts:
-    """The facts of undeclared runs, from the flags and the project's configuration, then from a log (`logged`)."""
     facts = LaunchFacts(
         gpus=arguments.gpus,
         gpus_source=getattr(arguments, "gpus_source", "--gpus"),
@@ -293,7 +288,7 @@ def facts_of(arguments: Namespace, project: Configuration, complete: bool) -> La
         kind_given=bool(arguments.kind),
         strict_keys=arguments.strict_keys,
         trainer=arguments.trainer,
-        overrides=overrides_of_flags(arguments),
+        overrides=found,
         arguments=arguments.args or "",
         from_gpus=getattr(arguments, "from_gpus", None),
         nodes=arguments.nodes,

@@ -21,8 +21,6 @@ BATCH = 256  # samples per step: defaults are close to this
 NEOX_BATCH = 1024  # Pythia's (configs/pythia/*.yml of GPT-NeoX)
 NEOX_STEPS = 143_000  # Pythia's
 MICRO_BATCH = 8
-LEAVE = ("q", "quit", "exit")
-BACK = ("b", "back")
 NOT_ASKED = {"precision": "bf16 (--precision)", "optimizer": "AdamW (--optimizer)", "offload": "all on the GPUs (--offload)"}
 LEAVING = "nothing was written; every question has a flag, see `cfglint help new`"
 
@@ -69,9 +67,9 @@ class Dialogue(Record):
         """Ask for a value; an empty line means the default. Raises Stopped for `q`, Back for `b`."""
         while self.place == len(self.answers):
             answer = input(f"{text}, {flag} [{default}]: ").strip() or default
-            if answer in LEAVE:
+            if answer in ("q", "quit", "exit"):
                 raise Stopped(LEAVING)
-            if answer in BACK:
+            if answer in ("b", "back"):
                 del self.answers[-1:]
                 raise Back
             try:

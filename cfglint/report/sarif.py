@@ -23,7 +23,6 @@ from cfglint.version import __version__
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 LEVELS = {ERROR: "error", WARNING: "warning", INFO: "note"}
 ROOT = "SRCROOT"
-FINGERPRINT = "cfglintFinding/v1"
 SUPPRESSIONS = {"comment": "inSource"}  # all other suppressions are outside the file
 
 
@@ -82,7 +81,7 @@ def result(diagnostic: Diagnostic, outcome: Outcome, fingerprint: str, index: di
         "level": LEVELS[diagnostic.severity],
         "message": {"text": text},
         "locations": [{"physicalLocation": physical(diagnostic.place)}],
-        "partialFingerprints": {FINGERPRINT: fingerprint},
+        "partialFingerprints": {"cfglintFinding/v1": fingerprint},
     }
     if diagnostic.code in index:
         entry["ruleIndex"] = index[diagnostic.code]

@@ -64,7 +64,20 @@ def apply_fixes(run: CheckedRun, unsafe: bool = False, suppress: Callable[[Check
         tried.update(diagnostic.identity for diagnostic in chosen)
         after = Pass(run, chosen)
         if after.refused:
-            after = Pass(run, _harmless(run, chosen, harmful))
+            # The fixes that together leave the run one that starts: a value that was ignored, or a string, may be refused once it is used.
+            # `harmful` collects the others, with the resulting error.
+            kept: list[Diagnostic] = []
+            waiting = [chosen]
+            while waiting:
+                group = waiting.pop()
+                attempt = Pass(run, kept + group)
+                if not attempt.refused:
+                    kept += group
+                elif len(group) > 1:
+                    waiting += [group[len(group) // 2 :], group[: len(group) // 2]]
+                else:
+                    harmful[group[0].identity] = next(error.code for error in attempt.run.diagnostics if error.severity == ERROR)
+            after = Pass(run, kept)
         run = after.run
         done.texts.update(after.texts)
         done.titles += after.titles
@@ -79,25 +92,6 @@ def apply_fixes(run: CheckedRun, unsafe: bool = False, suppress: Callable[[Check
                 reason = f"{unsafe_because(diagnostic)}; pass --unsafe-fixes to apply it"
             done.skipped.append(Skipped(diagnostic.code, diagnostic.file, diagnostic.line, reason))
     return done
-
-
-def _harmless(run: CheckedRun, chosen: list[Diagnostic], harmful: dict[FindingKey, str]) -> list[Diagnostic]:
-    """The fixes that together leave the run one that starts; `harmful` collects the others, with the resulting error.
-
-    A value that was ignored, or that was a string, may be refused by the framework once it is used.
-    """
-    kept: list[Diagnostic] = []
-    waiting = [chosen]
-    while waiting:
-        group = waiting.pop()
-        attempt = Pass(run, kept + group)
-        if not attempt.refused:
-            kept += group
-        elif len(group) > 1:
-            waiting += [group[len(group) // 2 :], group[: len(group) // 2]]
-        else:
-            harmful[group[0].identity] = next(error.code for error in attempt.run.diagnostics if error.severity == ERROR)
-    return kept
 
 
 def _chosen(run: CheckedRun, unsafe: bool, tried: set[FindingKey]) -> list[Diagnostic]:

@@ -65,21 +65,7 @@ def reach(aims: Sequence[Aimed], target: Target, recheck: Recheck, reading: Read
         try_one(aim, target, texts)
         texts.update(aim.texts)
     groups = sharing(aims, texts)
-    refuse_own_edits(aims, named)
-    for group in groups:
-        withhold(group)
-    if edits_of(aims):
-        verify(aims, groups, recheck, edits_of(aims))
-    if edits_of(aims) and reading is not None:
-        verify_others(groups, reading, edits_of(aims))
-
-
-def edits_of(aims: Sequence[Aimed]) -> dict[str, str]:
-    return {path: text for aim in aims for path, text in aim.texts.items()}
-
-
-def refuse_own_edits(aims: Sequence[Aimed], named: Collection[str]) -> None:
-    """Leave out edits of runs that read one named file where each would change a file of its own: which one is meant is not known."""
+    # Of runs that read one named file where each would change a file of its own, it is not known which one is meant.
     for path in dict.fromkeys(aim.run.read_for for aim in aims if aim.run.read_for is not None):
         readers = [aim for aim in aims if aim.run.read_for == path]
         places = [*dict.fromkeys(aim.run.written_at for aim in readers)]
@@ -93,6 +79,16 @@ def refuse_own_edits(aims: Sequence[Aimed], named: Collection[str]) -> None:
                 f"{path}: {first_few(places, MOST_PLACES)} read it, and {first_few(own, MOST_PLACES)} would change as well: "
                 "run `cfglint fix` on the one that is meant"
             )
+    for group in groups:
+        withhold(group)
+    if edits_of(aims):
+        verify(aims, groups, recheck, edits_of(aims))
+    if edits_of(aims) and reading is not None:
+        verify_others(groups, reading, edits_of(aims))
+
+
+def edits_of(aims: Sequence[Aimed]) -> dict[str, str]:
+    return {path: text for aim in aims for path, text in aim.texts.items()}
 
 
 def absolute(paths: Iterable[str]) -> set[str]:

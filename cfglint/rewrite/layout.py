@@ -55,11 +55,7 @@ def spread_model(run: CheckedRun) -> str:
 def size_before(run: CheckedRun) -> Size | None:
     """The current nodes: also those whose processes srun starts, from the Slurm header."""
     line = run.launch.line
-    size = run.size
-    if size is not None or line is None or not line.srun:
-        return size
-
-    return tasks_of(line)
+    return tasks_of(line) if run.size is None and line is not None and line.srun else run.size
 
 
 def of_node(run: CheckedRun, before: Size | None) -> int:

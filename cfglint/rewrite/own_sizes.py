@@ -113,11 +113,10 @@ def rewrite(found: Retarget, run: CheckedRun, sizes: ChosenSizes, layout: Layout
 
 def change_of(setting: Setting, value: int, command: Document) -> tuple[Document, Change]:
     """The change that sets a value where it is written, else at the end of the line."""
-    if setting.origin == OVERRIDE or setting.node is None or setting.document is None:
-        path = setting.path
-        if setting.origin == OVERRIDE:
-            return command, Change(REPLACE, path, text=spell(value, command, setting.node))
-        return command, Change(INSERT, (), str(path[0]), spell(value, command))
+    if setting.origin == OVERRIDE:
+        return command, Change(REPLACE, setting.path, text=spell(value, command, setting.node))
+    if setting.node is None or setting.document is None:
+        return command, Change(INSERT, (), str(setting.path[0]), spell(value, command))
     document = file_document(setting.document)
     return document, Change(REPLACE, setting.path, text=spell(value, document, setting.node))
 

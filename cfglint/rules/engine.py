@@ -185,20 +185,16 @@ def uses_unknown_value(finding: Finding, config: Config, is_about_key: bool = Fa
     changed = program.changed if program is not None else ()
     named = (finding.setting, *finding.related)
     if is_about_key and finding.on_key and named[0].origin in (WRITTEN, OVERRIDE):
-        if is_for_release(finding.setting, config):
+        # A program may ask for the release, or for what the class takes in it, before it passes a key of its configuration.
+        doubts = config.facts.launch.doubts if finding.setting.document in config.documents else ()
+        reasons = (*doubts, *(finding.setting.value.reasons if isinstance(finding.setting.value, Perhaps) else ()))
+        if any(reason.kind == "release" for reason in reasons):
             return True
         named = named[1:]
     return any(
         isinstance(setting.value, Unknown) or (setting.path and (setting.path[0] in changed or is_open(setting, config)))
         for setting in named
     )
-
-
-def is_for_release(setting: Setting, config: Config) -> bool:
-    """Whether a program asks for the release, or for what the class takes in it, before it passes a key of its configuration."""
-    doubts = config.facts.launch.doubts if setting.document in config.documents else ()
-    reasons = (*doubts, *(setting.value.reasons if isinstance(setting.value, Perhaps) else ()))
-    return any(reason.kind == "release" for reason in reasons)
 
 
 def is_open(setting: Setting, config: Config) -> bool:

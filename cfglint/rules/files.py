@@ -11,7 +11,7 @@ from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.remedies import replace
 from cfglint.source.annotations import Iterator
-from cfglint.source.document import LIMIT, MAPPING, NOT_STRICT_JSON, SCALAR, Document, Node, Path
+from cfglint.source.document import LIMIT, MAPPING, NOT_STRICT_JSON, SCALAR, Node, Path
 from cfglint.source.numbers import DIGITS
 
 UNREADABLE = ("unreadable", "encoding", "control")
@@ -51,31 +51,27 @@ def duplicate_key(config: Config) -> Iterator[Finding]:
             continue
         for path, _, node in document.walk():
             if has_duplicates(node):
-                yield from _duplicates(config, document, path, node, refused)
+                text = document.text
+                last: dict[str, tuple[Node, Node]] = {key.raw: (key, value) for key, value in node.pairs()}
+                for key, value in node.pairs():
+                    winner, kept = last[key.raw]
+                    if winner is key or key.raw == "<<" or winner.start in refused or key.start in refused:
+                        continue
+                    line = document.position(winner.start)[0]
+                    in_effect = kept.raw or None if kept.kind == SCALAR else config.get(*path, key.raw)
+                    yield Finding(
+                        Setting((*path, key.raw), value.raw, WRITTEN, document, value, key),
+                        f"duplicate key `{key.raw}`: this value is overridden at line {line}",
+                        related=(Setting((*path, key.raw), in_effect, WRITTEN, document, kept, winner),),
+                        on_key=True,
+                        severity=INFO if value.kind == kept.kind and text[value.start : value.end] == text[kept.start : kept.end] else None,
+                        help=f"keep one of the two `{key.raw}`",
+                    )
 
 
 def has_duplicates(node: Node) -> bool:
     """Whether a mapping has a key twice."""
     return node.kind == MAPPING and len({key.raw for key, _ in node.children}) != len(node.children)
-
-
-def _duplicates(config: Config, document: Document, path: Path, mapping: Node, refused: set[int]) -> Iterator[Finding]:
-    text = document.text
-    last: dict[str, tuple[Node, Node]] = {key.raw: (key, value) for key, value in mapping.pairs()}
-    for key, value in mapping.pairs():
-        winner, kept = last[key.raw]
-        if winner is key or key.raw == "<<" or winner.start in refused or key.start in refused:
-            continue
-        line = document.position(winner.start)[0]
-        in_effect = kept.raw or None if kept.kind == SCALAR else config.get(*path, key.raw)
-        yield Finding(
-            Setting((*path, key.raw), value.raw, WRITTEN, document, value, key),
-            f"duplicate key `{key.raw}`: this value is overridden at line {line}",
-            related=(Setting((*path, key.raw), in_effect, WRITTEN, document, kept, winner),),
-            on_key=True,
-            severity=INFO if value.kind == kept.kind and text[value.start : value.end] == text[kept.start : kept.end] else None,
-            help=f"keep one of the two `{key.raw}`",
-        )
 
 
 @rule("TYP001")

@@ -37,10 +37,14 @@ def does_not_fit(run: CheckableRun) -> Iterator[Finding]:
     if memory is None or memory.verdict != DOES_NOT_FIT:
         return
     micro_batch = config.batch.micro_batch
+    # The terms of the peak, the largest first, and the assumptions.
+    terms = sorted(memory.estimate.peak.terms().items(), key=lambda item: -item[1])
+    parts = ", ".join(f"{name} {rounded(size)}" for name, size in terms if size > 0)
+    assumed = f"; assumed: {', '.join(memory.assumed)}" if memory.assumed else ""
     yield Finding(
         micro_batch,
         f"{needed(micro_batch, memory)}, and a GPU has {memory.available:g} GiB",
-        note=note(memory),
+        note=f"GiB at the peak: {parts}{assumed}",
         help=remedy(memory),
     )
 
@@ -54,14 +58,6 @@ def needed(setting: Setting, found: RunMemory) -> str:
         return f"a micro batch of 1 needs {rounded(estimate.total)} GiB on each GPU"
     band = f"{rounded(estimate.low)} to {rounded(estimate.high)}, {estimate.peak.name}"
     return f"`{setting.name}: {setting.value}` needs {rounded(estimate.total)} GiB on each GPU ({band})"
-
-
-def note(found: RunMemory) -> str:
-    """The terms of the peak, the largest first, and the assumptions."""
-    terms = sorted(found.estimate.peak.terms().items(), key=lambda item: -item[1])
-    parts = ", ".join(f"{name} {rounded(size)}" for name, size in terms if size > 0)
-    assumed = f"; assumed: {', '.join(found.assumed)}" if found.assumed else ""
-    return f"GiB at the peak: {parts}{assumed}"
 
 
 def remedy(found: RunMemory) -> str:

@@ -11,7 +11,6 @@ from cfglint.source.annotations import Iterator
 OF_RELEASE = (KEY, LAUNCHER_CONFIG)  # the keys are those of a release, also where they are refused while the files are read
 TRAINER = Reason("program", "the trainer that the program builds")
 UNPARSED = Reason("file", "the command", "bash cannot parse the script before it")
-IN_TRAINER = ("init", "first-step")
 
 
 def unknowns(rule: Rule, finding: Finding, setting: Setting, config: Config) -> Iterator[Reason]:
@@ -49,7 +48,7 @@ def unknowns(rule: Rule, finding: Finding, setting: Setting, config: Config) -> 
         for each in named:
             if each.is_set_later:
                 yield Reason("program", f"`{each.name}`", "the program sets it after the constructor")
-    if stage in IN_TRAINER and rule.about != CODE and not of_engine and config.may_build_own_trainer():
+    if stage in ("init", "first-step") and rule.about != CODE and not of_engine and config.may_build_own_trainer():
         yield TRAINER
     if (rule.about not in CERTAIN_SUBJECTS or on_default) and not of_engine:
         yield from (reason for reason in launch.not_read if reason.opens)

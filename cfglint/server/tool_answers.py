@@ -20,7 +20,6 @@ ENVIRONMENT = {"COLUMNS": "140", "NO_COLOR": "1"}
 # cfglint itself comes last, for an installation that an isolated process does not search.
 PROGRAM = "import sys; sys.path.append(sys.argv.pop(1)); from cfglint.cli import program; program()"
 OWN_FOLDER = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-STDIN = "-"
 NOT_DONE = 2  # the exit status of a command that could not do its job
 
 
@@ -54,7 +53,7 @@ def answer(command: str, paths: Sequence[str] = (), piped: str = "", **options: 
         if resolved(name) != root and not is_inside(name, root):
             raise NotAnswered(f"{path}: is not in {root}, in which this server runs; start a server there, or use `cfglint` itself")
     # What follows `--` may be a command.
-    behind = [os.path.join(os.curdir, path) if path.startswith("-") and path != STDIN else path for path in paths]
+    behind = [os.path.join(os.curdir, path) if path.startswith("-") and path != "-" else path for path in paths]
     try:
         done = subprocess.run(
             [sys.executable, "-I", "-c", PROGRAM, OWN_FOLDER, command, *flags(**options), *behind],

@@ -11,7 +11,7 @@ from itertools import islice
 
 from cfglint.source import files
 from cfglint.source.annotations import ConfigValue, Iterator
-from cfglint.source.folders import walk
+from cfglint.source.folders import walk_entries
 from cfglint.source.root import root_of
 
 MOST_FILES = 3000
@@ -60,7 +60,7 @@ def declares_field(path: str, name: str) -> bool:
 
 @cache
 def declared_below(folder: str) -> set[str]:
-    texts = map(text_of, islice((path for path in walk(folder) if path.endswith(".py")), MOST_FILES))
+    texts = map(text_of, islice((entry.path for entry in walk_entries(folder) if entry.name.endswith(".py")), MOST_FILES))
     return {field for text in texts if "dataclass" in text for field in fields_of_text(text)}
 
 

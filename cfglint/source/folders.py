@@ -27,10 +27,6 @@ ALL_SECONDS = 5.0  # of processor time for all paths that take longer than SLOW
 SLOW = 0.002
 
 
-def walk(folder: str) -> Iterator[str]:
-    return (entry.path for entry in walk_entries(folder))
-
-
 def walk_entries(
     folder: str, tracked: Tracked | None = None, unreadable: list[str] | None = None, deep: bool = True
 ) -> Iterator[os.DirEntry[str]]:

@@ -25,7 +25,6 @@ ENVIRONMENT = {
     "GIT_LITERAL_PATHSPECS": "0",  # `:/` is the entire repository
     "LC_ALL": "C",
 }
-ALGORITHMS = ("sha1", "sha256")
 LINK = "120000"
 REGULAR = ("100644", "100755")
 MOST_CONTENT = 50_000_000  # bytes of one file
@@ -64,7 +63,7 @@ class GitRepository:
                 raise GitProblem("not in a git repository; `cfglint review OLD NEW` compares files without one")
             raise GitProblem(f"git: {said}")
         *top, algorithm, shallow = ["", "", *os.fsdecode(asked.stdout).removesuffix("\n").split("\n")]
-        if algorithm not in ALGORITHMS or not any(top):
+        if algorithm not in ("sha1", "sha256") or not any(top):
             raise GitProblem("unexpected output of git; check with `git --version` that it is git")
         self.algorithm = algorithm
         self.top = os.path.abspath("\n".join(top[2:]))  # the name of a folder may contain line breaks

@@ -30,7 +30,6 @@ BARE = "bare"  # the style of a root object without braces
 BAD_KEY = "Found '?' where a key name was expected (check your syntax or use quotes if the key name includes {}[],: or whitespace)"
 
 BLANKS = " \t\n\r"
-PUNCTUATION = "{}[],:"
 ESCAPES = {'"': '"', "'": "'", "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 WORDS = ("null", "true", "false")
 CONSTANTS = ("NaN", "Infinity", "-Infinity")
@@ -40,7 +39,6 @@ TEXT = "!text"  # the tag of an unquoted string that resembles a number or word 
 
 HJSON_ERROR = "hjson.scanner.HjsonDecodeError"
 INDEX_ERROR = "IndexError"
-VALUE_ERROR = "ValueError"
 
 
 class HjsonRefusal(Exception):
@@ -239,7 +237,7 @@ class JsonParser:
     def bare(self) -> Node:
         """Parse a number, a word, or an unquoted string, which extends to the end of its line."""
         text, start = self.text, self.position
-        if text[start] in PUNCTUATION:
+        if text[start] in "{}[],:":
             raise HjsonRefusal(start, "Found a punctuator character when expecting a quoteless string (check your syntax)")
         end = start
         while (char := text[end : end + 1]) and char not in ",}]#\r\n":
@@ -328,7 +326,7 @@ class JsonParser:
         except ValueError:
             return None
         if code < 0:
-            raise HjsonRefusal(position - 2, "chr() arg not in range(0x110000)", VALUE_ERROR)
+            raise HjsonRefusal(position - 2, "chr() arg not in range(0x110000)", "ValueError")
         if digits.strip(HEX):
             self.relax((position - 2, position + 4, ESCAPE))
         return code

@@ -231,7 +231,6 @@ class YamlConstruction(Record):
 
 
 MERGE_VALUE = "while constructing a mapping: expected a "
-MERGE_TAG = "tag:yaml.org,2002:merge"
 
 
 def is_merge(key: Node) -> bool:
@@ -239,7 +238,7 @@ def is_merge(key: Node) -> bool:
         key = key.resolved()
     if key.tag is None:
         return key.raw == "<<" and not key.style and key.kind == SCALAR
-    return key.tag == MERGE_TAG or (key.tag == "!" and key.raw == "<<")
+    return key.tag == "tag:yaml.org,2002:merge" or (key.tag == "!" and key.raw == "<<")
 
 
 class StrictJsonLoader(Loader):

@@ -12,8 +12,6 @@ from cfglint.source.loaders import Loader, YamlLoader, is_merge
 from cfglint.source.numbers import is_omegaconf_float, is_yaml_float, is_yaml_int
 from cfglint.source.yaml import PURE
 
-KEY_TYPES = (str, int, float, bool, bytes)
-VALUE_TYPES = (str, int, float, bool, bytes, type(None))
 INTERPOLATION = "${"
 DEEPEST = 50  # levels of an interpolation
 MOST_PARSED = 10_000  # characters of unusual interpolations in a file: a quarter of a second
@@ -92,14 +90,14 @@ def container(value: object, document: Document) -> ConfigMapping:
 def check_types(value: object, node: Node) -> None:
     if isinstance(value, dict):
         for key, each in value.items():
-            if not isinstance(key, KEY_TYPES):
+            if not isinstance(key, (str, int, float, bool, bytes)):
                 reason = f"omegaconf.errors.KeyValidationError: Incompatible key type '{type(key).__name__}'"
                 raise refused(node, reason)
             check_types(each, node)
     elif isinstance(value, list):
         for each in value:
             check_types(each, node)
-    elif not isinstance(value, VALUE_TYPES):
+    elif not isinstance(value, (str, int, float, bool, bytes, type(None))):
         reason = f"omegaconf.errors.UnsupportedValueType: Value '{type(value).__name__}' is not a supported primitive type"
         raise refused(node, reason)
 

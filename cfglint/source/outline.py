@@ -21,7 +21,6 @@ COLLECTIONS = (list, tuple)
 INDICATORS = " \t-?:"  # characters that open block collections at the start of a line
 MOST_INDICATORS = 60  # such characters on a line, and opening brackets in a file: fewer cannot nest deeper than the limit
 NAME_MARKS = "_.<"  # characters other than letters and digits that an unquoted key may begin with
-BEFORE_ANCHORS = " \t\n\r,[{:"
 
 _decoder: list[JSONDecoder] = []
 
@@ -87,7 +86,7 @@ def is_yaml(text: str) -> bool:
         place = text.find(mark)
         while place >= 0:
             after = text[place + 1 : place + 2]
-            if (after.isalnum() or after in ("_", "-")) and (place == 0 or text[place - 1] in BEFORE_ANCHORS):
+            if (after.isalnum() or after in ("_", "-")) and (place == 0 or text[place - 1] in " \t\n\r,[{:"):
                 return False
             place = text.find(mark, place + 1)
     parser = libyaml.parser()

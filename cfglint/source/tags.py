@@ -80,10 +80,6 @@ def construct(construction: TreePass, node: Node) -> ConfigValue:
         return tuple(items) if name == "tuple" else items
     if node.kind != SCALAR:
         raise refused(node, constructor_error(f"expected a scalar node, but found {node.kind}"))
-    return scalar(node, name)
-
-
-def scalar(node: Node, name: str) -> ConfigValue:
     raw = node.raw
     if name == "str":
         return raw

@@ -10,7 +10,7 @@ from cases import each_case
 from cfglint.source import files
 from cfglint.source.document import LIMIT
 from cfglint.source.files import FileProblem, read
-from cfglint.source.folders import walk
+from cfglint.source.folders import walk_entries
 from cfglint.source.writing import write
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="links, modes and pipes as POSIX has them")
@@ -106,7 +106,7 @@ def test_any_file_name_survives(tmp_path, name):
     path = os.fsdecode(os.path.join(os.fsencode(tmp_path), name))
     with open(path, "w") as file:
         file.write("a: 1\n")
-    assert list(walk(str(tmp_path))) == [path]
+    assert [entry.path for entry in walk_entries(str(tmp_path))] == [path]
     _, _, identity = read(path)
     write(path, identity, "a: 2\n")
     assert read(path)[0] == "a: 2\n"

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from cfglint.source.folders import Tracked, walk, walk_entries
+from cfglint.source.folders import Tracked, walk_entries
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="links, modes and pipes as POSIX has them")
 
@@ -27,7 +27,7 @@ def make(folder, *names, **texts):
 
 def found(folder, start=""):
     """Paths that a walk gives, from the folder."""
-    return [os.path.relpath(path, folder).replace(os.sep, "/") for path in walk(str(folder / start))]
+    return [os.path.relpath(path, folder).replace(os.sep, "/") for path in (entry.path for entry in walk_entries(str(folder / start)))]
 
 
 def test_walk_is_sorted_and_skips_git(tmp_path):
@@ -65,8 +65,8 @@ def test_pathspec_is_imported_for_a_gitignore_only(tmp_path):
     script = f"""
 import sys
 sys.path[:] = {sys.path!r}
-from cfglint.source.folders import walk
-list(walk({str(tmp_path)!r}))
+from cfglint.source.folders import walk_entries
+list(walk_entries({str(tmp_path)!r}))
 print("pathspec" in sys.modules)
 """
     assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout == "False\n"

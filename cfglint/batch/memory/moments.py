@@ -34,31 +34,24 @@ class Moment(Record):
         return {name: getattr(self, name) for name in TERMS}
 
 
-def widths_of(run: Settings) -> Widths:
-    """The dtypes of a run.
-
-    FSDP with mixed precision hands 16-bit parameters to the module, so its residual stream is 16-bit, while accelerate upcasts what is
-    trained to fp32. `prepare_model_for_kbit_training` makes the embeddings, and with them the residual stream, fp32.
-    """
-    weights = WIDTH[run.loaded]
-    products = 2 if run.autocast else weights
-    residual = weights
-    if run.sharded == FSDP and run.autocast:
-        residual = 2
-        if run.lora is None:
-            weights = 4
-    if run.quantization != NONE and run.kbit_fp32:
-        residual = 4
-    return Widths(weights, products, run.residual or residual)
-
-
 class TrainingStep:
     """One optimizer step of a run; the moments are composed of its parts."""
 
     def __init__(self, shape: Shape, run: Settings) -> None:
         run = run.effective()
         self.shape, self.run = shape, run
-        self.widths = widths = widths_of(run)
+        # FSDP with mixed precision hands 16-bit parameters to the module, so its residual stream is 16-bit, while accelerate upcasts what
+        # is trained to fp32. `prepare_model_for_kbit_training` makes the embeddings, and with them the residual stream, fp32.
+        weights = WIDTH[run.loaded]
+        products = 2 if run.autocast else weights
+        residual = weights
+        if run.sharded == FSDP and run.autocast:
+            residual = 2
+            if run.lora is None:
+                weights = 4
+        if run.quantization != NONE and run.kbit_fp32:
+            residual = 4
+        self.widths = widths = Widths(weights, products, run.residual or residual)
         self.held = held(shape, run, widths)
         if run.reference_model:
             self.held.weights += shape.parameters * WIDTH[run.loaded] * (self.held.fraction if run.sharded != NONE else 1)

@@ -12,7 +12,6 @@ from cfglint.source.record import Record, changed
 
 CHECKPOINTING, ATTENTION, LOSS = "gradient checkpointing", "flash or sdpa attention", "a fused loss (Liger)"
 MICRO_BATCH, EIGHT_BIT, FUSED_ADAM, PARTITIONED = "micro batch", "an 8-bit optimizer", "the fused AdamW", "ZeRO stage 3 or FSDP"
-STAGE_3 = "ZeRO stage 3"
 MOST_TOGETHER = 4
 ADAMS = (*UNFUSED, ADAM_FUSED)
 
@@ -29,7 +28,7 @@ def changes(run: Settings) -> Iterator[tuple[str, Settings]]:
     if run.ranks > 1 and run.sharded not in (ZERO, "fsdp") and run.quantization == NONE:
         yield PARTITIONED, changed(run, strategy=ZERO, zero=Zero(3))
     if run.strategy == ZERO and run.zero is not None and run.zero.stage < 3 and run.ranks > 1:
-        yield STAGE_3, changed(run, zero=changed(run.zero, stage=3))
+        yield "ZeRO stage 3", changed(run, zero=changed(run.zero, stage=3))
 
 
 def savings(shape: Shape, run: Settings) -> list[tuple[str, float]]:

@@ -313,12 +313,10 @@ class UnknownShape(ValueError):
     """A config.json lacks a size that the estimate needs; the message names it."""
 
 
-TEXT_PARTS = ("text_config", "llm_config")
 HIDDEN = ("hidden_size", "n_embd", "d_model", "dim")
 HEADS = ("num_attention_heads", "n_head", "n_heads", "num_heads")
 LAYERS = ("num_hidden_layers", "n_layer", "num_layers", "n_layers")
 INNER = ("intermediate_size", "ffn_hidden_size", "ffn_dim", "d_ff", "hidden_dim", "n_inner")
-KV_HEADS = ("num_key_value_heads", "multi_query_group_num", "num_kv_heads")
 EXPERTS = ("num_local_experts", "num_experts", "n_routed_experts")
 POSITIONS = {
     "gpt2": 0, "gpt_bigcode": 0, "gpt_neo": 0, "bert": 2, "distilbert": 0, "electra": 2, "roberta": 1, "xlm-roberta": 1, "opt": 2,
@@ -327,7 +325,6 @@ POSITIONS = {
 PADDED = ("roberta", "xlm-roberta")  # the first two of their positions are for padding
 LATENT = ("qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim")  # of DeepSeek's latent attention
 LINEAR_HEAD = 128  # the default width of a head of the gated delta rule
-OUTPUT_WITHOUT_BIAS = ("glm", "glm4")
 FOUR_TIMES = ("falcon", "bloom", "gpt_bigcode", "gptj", "gpt_neo", "mpt")  # the feed-forward width where config.json has none
 
 
@@ -335,7 +332,7 @@ def of_config(config: Mapping[str, ConfigValue]) -> Shape:
     """The shape that a Hugging Face config.json describes; raises UnknownShape if a size is missing."""
     name = config.get("model_type")
     model_type = name if isinstance(name, str) else ""
-    inner = next((part for key in TEXT_PARTS if isinstance(part := config.get(key), dict)), None)
+    inner = next((part for key in ("text_config", "llm_config") if isinstance(part := config.get(key), dict)), None)
     if inner is not None and "hidden_size" not in config:
         config = {**inner, "tie_word_embeddings": inner.get("tie_word_embeddings", config.get("tie_word_embeddings"))}
     architecture = ARCHITECTURES.get(model_type, LLAMA)
@@ -368,7 +365,7 @@ def of_config(config: Mapping[str, ConfigValue]) -> Shape:
         intermediate=width or size(config, *INNER) // (2 if architecture.halved else 1),
         layers=size(config, *LAYERS) * (2 if architecture.block == T5 else 1),
         heads=heads,
-        kv_heads=1 if shares_one else optional(config, *KV_HEADS) or heads,
+        kv_heads=1 if shares_one else optional(config, "num_key_value_heads", "multi_query_group_num", "num_kv_heads") or heads,
         head_dim=optional(config, "head_dim", "d_kv") or hidden // heads,
         vocabulary=size(config, "vocab_size", "padded_vocab_size"),
         tied=tied if isinstance(tied, bool) else architecture.tied,
@@ -377,7 +374,7 @@ def of_config(config: Mapping[str, ConfigValue]) -> Shape:
         experts=experts,
         experts_per_token=optional(config, "num_experts_per_tok"),
         qkv_bias=bias or architecture.qkv_bias or config.get("use_qkv_bias") is True,
-        output_bias=bias and model_type not in OUTPUT_WITHOUT_BIAS,
+        output_bias=bias and model_type not in ("glm", "glm4"),
         mlp_bias=config.get("mlp_bias") is True,
         known=known,
         shared=shared if experts else 0,

@@ -216,9 +216,6 @@ class DefaultsList:
         if source.package is not None:  # the package of a file's first comment, which is always meant from the root
             is_absolute = source.package == GLOBAL or source.package.startswith(f"{GLOBAL}.")
             entry.header = source.package if is_absolute else ".".join(filter(None, (GLOBAL, source.package)))
-        return self._children(entry, source)
-
-    def _children(self, entry: Entry, source: Source) -> list[Part]:
         listed = entries(source.defaults)
         own = Part(source, entry.final_package(), entry.primary)
         if entry.primary and self._added and not listed:

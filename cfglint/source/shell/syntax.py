@@ -127,7 +127,15 @@ class Parser:
     def advance(self) -> None:
         """Go on to the next token."""
         if self.is_operator("\n") and self.marks:
-            self.skip_documents()
+            for mark, without_tabs in self.marks:  # the here-documents of the line are not parsed
+                while self.end < len(self.text):
+                    end = self.text.find("\n", self.end)
+                    end = len(self.text) if end < 0 else end
+                    line = self.text[self.end : end]
+                    self.end = min(end + 1, len(self.text))
+                    if (line.lstrip("\t") if without_tabs else line) == mark:
+                        break
+            self.marks.clear()
         text = self.text
         at = end_of(BLANKS, text, self.end)
         if text.startswith("#", at):
@@ -137,18 +145,6 @@ class Parser:
         self.is_word = operator is None and at < len(text)
         self.start, self.end = at, operator.end() if operator is not None else self.word_end(at)
         self.token = text[at : self.end].replace("\\\n", "")
-
-    def skip_documents(self) -> None:
-        """Go on behind the here-documents whose marks the line has."""
-        for mark, without_tabs in self.marks:
-            while self.end < len(self.text):
-                end = self.text.find("\n", self.end)
-                end = len(self.text) if end < 0 else end
-                line = self.text[self.end : end]
-                self.end = min(end + 1, len(self.text))
-                if (line.lstrip("\t") if without_tabs else line) == mark:
-                    break
-        self.marks.clear()
 
     def word_end(self, at: int) -> int:
         text, first = self.text, at
