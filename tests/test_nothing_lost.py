@@ -16,6 +16,7 @@ import pytest
 
 from cfglint.cli import main
 from cfglint.source import writing
+from writes import write
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="kills, modes and links as POSIX has them")
 
@@ -117,7 +118,7 @@ def write_and_send(path, step, sent):
         signal.signal(sent, signal.default_int_handler if sent == signal.SIGINT else signal.SIG_DFL)
     identity = writing.Identity(OLD.encode())
     send_at(step, sent)
-    writing.write(path, identity, NEW)
+    write(path, identity, NEW)
     return 0
 
 
@@ -137,7 +138,7 @@ class TestKilled:
             assert stat.S_IMODE(path.stat().st_mode) == 0o640
             yield path.read_text(), others(folder, "ds.json")
             writing.swept.clear()
-            writing.write(str(path), writing.Identity(path.read_bytes()), OLD + "\n")
+            write(str(path), writing.Identity(path.read_bytes()), OLD + "\n")
             assert others(folder, "ds.json") == []
             if status == 0:
                 assert step > 20
@@ -356,7 +357,7 @@ class TestDisk:
         def work():
             resource.setrlimit(resource.RLIMIT_FSIZE, (20, 20))
             try:
-                writing.write("ds.json", writing.Identity(OLD.encode()), NEW)
+                write("ds.json", writing.Identity(OLD.encode()), NEW)
             except writing.FileProblem as problem:
                 return 7 if problem.message == "cannot be written: file too large" else 8
 
@@ -387,7 +388,7 @@ class TestPermissions:
                     os.setgid(NOBODY)
                     os.setuid(NOBODY)
                 try:
-                    writing.write(path, writing.Identity(OLD.encode()), NEW)
+                    write(path, writing.Identity(OLD.encode()), NEW)
                 except writing.FileProblem as problem:
                     return 7 if problem.message == f"cannot be written: permission denied in {os.path.realpath(place)}" else 8
 

@@ -52,11 +52,13 @@ def preflight(
         raise TypeError(f"preflight expects a Trainer or its TrainingArguments, not {type(subject).__name__}")
     kind = KINDS[package_of(known)]
     trainer = type(subject).__name__.removesuffix("Trainer").lower()
+    loaded = {name: sys.modules.get(name.replace("-", "_")) for name in known_packages()}
+    releases = {name: str(getattr(module, "__version__", "")).partition("+")[0] for name, module in loaded.items()}
     facts = launch_facts(
         kind=kind,
         gpus=max(1, int(getattr(arguments, "world_size", 1) or 1)),
         num_examples=length_of(getattr(subject, "train_dataset", None)) if num_examples is None else num_examples,
-        target=installed(),
+        target={name: release for name, release in releases.items() if is_version(release)},
         trainer=trainer if kind == "trl" and trainer in trainers() else None,
         gpu_memory=memory_of_device() if gpu_memory is None else gpu_memory,
     )
@@ -148,12 +150,6 @@ def length_of(data: object) -> int | None:
         return len(data) or None  # type: ignore[arg-type]
     except TypeError:
         return None
-
-
-def installed() -> dict[str, str]:
-    """The releases of the frameworks that the program has imported."""
-    found = {name: str(getattr(sys.modules.get(name.replace("-", "_")), "__version__", "")).partition("+")[0] for name in known_packages()}
-    return {name: version for name, version in found.items() if is_version(version)}
 
 
 def shape_of(model: object) -> Model | None:

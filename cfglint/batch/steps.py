@@ -271,16 +271,3 @@ def neox_save_iterations(train_iters: int, factor: float | None, scale: str = "l
 def deepspeed_warmup_steps(warmup_num_steps: int) -> int:
     """The warm-up of WarmupLR, WarmupDecayLR and WarmupCosineLR: at least 2 steps (deepspeed 0.19.8 runtime/lr_schedules.py:744, 878)."""
     return max(2, warmup_num_steps)
-
-
-# ---- Time
-
-
-def hours(steps: int, seconds_per_step: float) -> float:
-    """Wall-clock hours of a run: steps times the time of one."""
-    return steps * seconds_per_step / 3600
-
-
-def hours_for_tokens(tokens: int, tokens_per_second: float) -> float:
-    """Wall-clock hours of a run at a throughput, all GPUs together."""
-    return tokens / tokens_per_second / 3600

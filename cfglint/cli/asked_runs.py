@@ -14,19 +14,16 @@ from cfglint.project.settings_file import Configuration, DeclaredRun
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
 from cfglint.run.paths import BY_HAND, HERE, LaunchChoiceError, ScanStats, UnknownKindError, is_program, is_script, line_of
-from cfglint.source.annotations import Callable, Iterator, Mapping
+from cfglint.source.annotations import Callable, Item, Iterator, Mapping
 from cfglint.source.file_source import FileSource
 from cfglint.source.limits import MAX_SIZE
 from cfglint.source.root import resolved
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import TypeVar
-
     from cfglint.project.statements.statement import Statement
 
     Folders = dict[str, dict[str, list[Statement]]]
-    Task = TypeVar("Task")
 
 
 # ---- the runs of a command that answers for each of them
@@ -278,7 +275,7 @@ def outcomes(arguments: Namespace, project: Configuration, stats: ScanStats, hol
 
 
 def blocks_with_progress(
-    work: Callable[[list[Task]], PartialOutcomes], tasks: list[Task], jobs: int | None, thing: str
+    work: Callable[[list[Item]], PartialOutcomes], tasks: list[Item], jobs: int | None, thing: str
 ) -> list[PartialOutcomes]:
     if len(tasks) <= 1:
         return [work(tasks)]

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TypeVar
 
-from cfglint.source.annotations import Iterable, Iterator
-
-Item = TypeVar("Item")
+from cfglint.source.annotations import Item, Iterable, Iterator
 
 PATIENCE = 1.0  # seconds before the line appears
 PAUSE = 0.1  # seconds between two updates

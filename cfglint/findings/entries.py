@@ -50,8 +50,9 @@ if TYPE_CHECKING:
         line: int | None
         why: str
 
-    class RunEntryBase(TypedDict):
-        """The fields of every entry of `runs`."""
+    class RunEntry(TypedDict):
+        """An entry of `runs`; `launch` is present for a run that a script starts, `resume` for one that continues from a checkpoint,
+        `num_examples_from` for one whose samples were counted."""
 
         files: list[str]
         kinds: list[str]
@@ -65,6 +66,9 @@ if TYPE_CHECKING:
         read: bool
         not_read: list[NotReadEntry]
         assumed: list[str]
+        launch: NotRequired[LaunchEntry]
+        resume: NotRequired[ResumeEntry]
+        num_examples_from: NotRequired[SamplesEntry]
 
     class ResumeEntry(TypedDict):
         """The checkpoint that a run continues from; `micro_batch` is the one that it uses, `restored` the keys whose value it gives."""
@@ -83,14 +87,6 @@ if TYPE_CHECKING:
         rows: int | None
         certain: bool
         why: str | None
-
-    class RunEntry(RunEntryBase, total=False):
-        """An entry of `runs`; `launch` is present for a run that a script starts, `resume` for one that continues from a checkpoint,
-        `num_examples_from` for one whose samples were counted."""
-
-        launch: LaunchEntry
-        resume: ResumeEntry
-        num_examples_from: SamplesEntry
 
     class SettingEntry(TypedDict):
         """A setting of a run and where it comes from."""
@@ -260,8 +256,8 @@ if TYPE_CHECKING:
         data_parallel: int | None
         global_batch: int
 
-    class FixRunBase(TypedDict):
-        """An entry of `runs` of `fix`."""
+    class FixRunEntry(TypedDict):
+        """An entry of `runs` of `fix`; `problem` is present if the run could not be fixed."""
 
         files: list[str]
         kinds: list[str]
@@ -273,11 +269,7 @@ if TYPE_CHECKING:
         plan: FixPlan | None
         alternatives: Alternatives | None
         needs: list[NeedEntry] | None
-
-    class FixRunEntry(FixRunBase, total=False):
-        """An entry of `runs` of `fix`; `problem` is present if the run could not be fixed."""
-
-        problem: str
+        problem: NotRequired[str]
 
     class PlaceEntry(TypedDict):
         """A range of a file; lines and columns count from 1, in characters."""
@@ -317,8 +309,10 @@ if TYPE_CHECKING:
         kind: ReasonKind
         what: str
 
-    class FindingEntryBase(PlaceEntry):
-        """The fields of every entry of `diagnostics`."""
+    class FindingEntry(PlaceEntry):
+        """An entry of `diagnostics`; `since` is present if only releases from these on give the finding, and none is pinned, `depends_on`
+        if it would be an error if something were known.
+        """
 
         code: str
         name: str
@@ -331,15 +325,9 @@ if TYPE_CHECKING:
         help: str | None
         related: list[RelatedEntry]
         fix: FixEntry | None
-
-    class FindingEntry(FindingEntryBase, total=False):
-        """An entry of `diagnostics`; `since` is present if only releases from these on give the finding, and none is pinned, `depends_on`
-        if it would be an error if something were known.
-        """
-
-        since: dict[str, str]
-        depends_on: list[ReasonEntry]
-        page: str
+        since: NotRequired[dict[str, str]]
+        depends_on: NotRequired[list[ReasonEntry]]
+        page: NotRequired[str]
 
     class ConsequenceEntry(TypedDict):
         """A consequence of a change for the run; `known` is false if the files do not determine it."""

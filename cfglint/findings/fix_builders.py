@@ -5,16 +5,11 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import ERROR, Diagnostic, FileEdit, Fix
 from cfglint.findings.setting import Setting
 from cfglint.source import edit, sections
-from cfglint.source.annotations import ConfigValue, TypeAlias
+from cfglint.source.annotations import ChangeKind, ConfigValue, TypeAlias
 from cfglint.source.change import DELETE, INSERT, RENAME, REPLACE, Change, Edit, EditRefused
 from cfglint.source.document import MAPPING, SCALAR, Document, Node
 from cfglint.source.spelling import spell, spell_key
 from cfglint.source.tree_edits import moved_lines
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.source.change import ChangeKind
-
 
 Part: TypeAlias = tuple[Document, Change] | None
 

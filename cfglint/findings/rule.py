@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 
 Check = Callable[..., Iterable["Finding"]]
-Span = tuple[tuple[int, ...], tuple[int, ...], str, str]
 
 WIDEST = 136  # characters of a line of a page
 
@@ -65,56 +64,36 @@ class Finding(Record):
     for_any_parser: bool = False
 
 
-class Rule:
+class Rule(Record):
     """A check and what the head of its page says of the findings.
 
     `fails_at` is the stage that fails, of an error. Empty `kinds` means every kind.
     `scope` is what the check is called with: each config, or the complete run. `by_version`: the finding is valid for some releases
     only, so its fix is safe only if the release is specified. `old_names` are accepted wherever names are.
     `releases` are those of the framework whose source has the check, one entry for each variant of it; empty for all releases. The
-    rule runs in these only. `own_releases`: the page declares them; `found_releases` are those that the sources have
-    (`tools/rule_ranges.py`).
+    rule runs in these only. `own_releases`: the page declares them, else the sources have them (`tools/rule_ranges.py`).
     `about` is the subject of the findings, which decides whether an error stays one although other arguments of the launch are unknown.
     `on_construction`: constructing the trainer raises it, so that it needs no training.
     `checks` are the framework's own checks that the page speaks of, where cfglint has no function for each.
     """
 
-    def __init__(
-        self,
-        code: str,
-        check: Check,
-        name: str,
-        severity: Severity,
-        fails_at: Stage | None = None,
-        kinds: tuple[Kind, ...] = (),
-        about: Subject = COMBINATION,
-        *,
-        raises: str | None = None,
-        scope: Scope = CONFIG,
-        by_version: bool = False,
-        old_names: tuple[str, ...] = (),
-        releases: tuple[Span, ...] = (),
-        found_releases: tuple[Span, ...] = (),
-        on_construction: bool = False,
-        checks: tuple[str, ...] = (),
-    ) -> None:
-        self.code = code
-        self.check = check
-        self.name = name
-        self.severity = severity
-        self.fails_at = fails_at
-        self.kinds = kinds
-        self.about = about
-        self.raises = raises
-        self.scope = scope
-        self.by_version = by_version
-        self.old_names = old_names
-        self.own_releases = bool(releases)
-        self.releases: tuple[Releases, ...] = ()
-        if releases or found_releases:
-            self.releases = tuple(Releases(*row) for row in releases or found_releases)
-        self.on_construction = on_construction
-        self.checks = checks
+    code: str
+    check: Check
+    name: str
+    severity: Severity
+    fails_at: Stage | None = None
+    kinds: tuple[Kind, ...] = ()
+    about: Subject = COMBINATION
+    releases: tuple[Releases, ...] = ()
+    own_releases: bool = False
+    raises: str | None = None
+    scope: Scope = CONFIG
+    by_version: bool = False
+    old_names: tuple[str, ...] = ()
+    on_construction: bool = False
+    checks: tuple[str, ...] = ()
+
+    __hash__ = object.__hash__
 
     @property
     def written(self) -> Page:
@@ -187,7 +166,10 @@ def rule(code: str) -> Callable[[Check], Check]:
 
     def register(check: Check) -> Check:
         name, severity, fails_at, kinds, about, further = HEADS[code]
-        made = Rule(code, check, name, severity, fails_at, kinds, about, **dict(further))
+        details = dict(further)
+        own, found = details.pop("releases", ()), details.pop("found_releases", ())
+        releases = tuple([Releases(*row) for row in own or found])
+        made = Rule(code, check, name, severity, fails_at, kinds, about, releases, bool(own), **details)
         RULES.append(made)
         BY_CODE.setdefault(code, []).append(made)
         return check

@@ -15,7 +15,7 @@ from cfglint.frameworks.releases._modelled import RENAMED
 from cfglint.frameworks.releases.history import History, Row, Span
 from cfglint.frameworks.releases.versions import Version, current_name, dotted
 from cfglint.launch import Launch
-from cfglint.source.annotations import Any, Callable, Collection, Iterator, Mapping, Sequence
+from cfglint.source.annotations import Any, Callable, Collection, Iterator, Mapping, Sequence, Syntax
 from cfglint.source.document import Document, Path, Problem
 from cfglint.source.files import states, syntax_by_name
 from cfglint.source.loaders import STRICT_JSON, YAML11, Loader
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from cfglint.launch.kinds import FieldSpan
     from cfglint.launch.line import LaunchLine
     from cfglint.launch.overrides import Override
-    from cfglint.source.document import Syntax
 
     Part = TypeVar("Part")
 

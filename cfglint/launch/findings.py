@@ -12,6 +12,7 @@ from cfglint.batch.nodes import Size
 from cfglint.evaluate import Reason, Unknown
 from cfglint.findings.diagnostic import ERROR, WARNING, Diagnostic
 from cfglint.findings.rule import LAUNCH
+from cfglint.findings.vocabulary import Severity
 from cfglint.findings.wording import counted
 from cfglint.launch import Launch
 from cfglint.launch.accelerate_options import refused_config
@@ -29,10 +30,6 @@ from cfglint.source.shell.command import ELLIPSES, CommandDocument, is_in_page, 
 from cfglint.source.shell.placed_text import Text
 from cfglint.source.shell.started_command import StartedCall
 from cfglint.source.shell.tables import listed, names
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.findings.vocabulary import Severity
 
 NO_VALUE = Reason("argument", "an option without its value")
 # Names of launchers, and names that people expect, for the same option: processes of a node (of accelerate: of all), nodes, ...

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from cfglint.evaluate import Reason
 from cfglint.findings.releases import Releases
+from cfglint.findings.vocabulary import Severity
 from cfglint.launch.slurm import Header
 from cfglint.source.annotations import ConfigTable
 from cfglint.source.record import Record
 from cfglint.source.shell.command import SHOWN
 from cfglint.source.shell.placed_text import EMPTY, Text
 from cfglint.source.shell.started_command import StartedCall
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.findings.vocabulary import Severity
 
 NO_DEVICE = "RuntimeError: CUDA error: invalid device ordinal"  # of a process without a GPU
 MACHINE = Reason("machine", "the number of GPUs of the machine")

@@ -7,15 +7,11 @@ import os
 from cfglint.batch.nodes import fewest_nodes
 from cfglint.evaluate import Reason
 from cfglint.launch.line import MACHINE, LaunchLine
-from cfglint.source.annotations import Any
+from cfglint.source.annotations import Any, Syntax
 from cfglint.source.project_files import ROOT, Project, in_folder
 from cfglint.source.record import Record
 from cfglint.source.shell.placed_text import Text
 from cfglint.source.shell.reasons import COUNTED
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.source.document import Syntax
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 

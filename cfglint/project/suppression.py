@@ -6,12 +6,9 @@ import re
 
 from cfglint.findings.diagnostic import COMMENT, INTERNAL, UNUSED_IGNORE, Diagnostic, Ignore, Outcome
 from cfglint.findings.rule import BY_CODE
+from cfglint.rules.engine import CheckableRun
 from cfglint.rules.project import inspect_comments
 from cfglint.source.document import SEQUENCE, Document, child
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.rules.engine import CheckableRun
 
 IGNORE = re.compile(r"\bcfglint:\s*ignore\s*\[([^\[\]]*)\]")
 ADDRESSED = re.compile(r"[#/*]+\s*cfglint:")  # a comment for cfglint

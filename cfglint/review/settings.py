@@ -6,6 +6,7 @@ import json
 
 from cfglint.evaluate import Unknown
 from cfglint.findings.setting import OVERRIDE
+from cfglint.findings.vocabulary import Kind
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.launch.config import default_of_program
 from cfglint.frameworks.validation.schema import Property
@@ -21,10 +22,6 @@ from cfglint.source.document import Node
 from cfglint.source.record import Record
 from cfglint.source.shell.command import CommandDocument
 from cfglint.source.shell.placed_text import Text
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.findings.vocabulary import Kind
 
 Path = tuple[Any, ...]
 

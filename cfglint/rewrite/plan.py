@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from math import sqrt
 
-from cfglint.batch import steps
 from cfglint.findings.setting import Setting
 from cfglint.findings.wording import counted, spelled
 from cfglint.rewrite.own_sizes import reach_target
@@ -61,9 +60,9 @@ class Pace(Record):
         if total is None:
             return None
         if self.seconds_per_step is not None:
-            return steps.hours(total, self.seconds_per_step * work)
+            return total * (self.seconds_per_step * work) / 3600
         if self.tokens_per_second is not None and tokens is not None:
-            return steps.hours_for_tokens(total * tokens, self.tokens_per_second)
+            return total * tokens / self.tokens_per_second / 3600
         return None
 
 

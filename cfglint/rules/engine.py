@@ -37,6 +37,8 @@ if TYPE_CHECKING:
         @property
         def memory(self) -> RunMemory | None:
             """The memory that the run needs on each GPU; None if the shape of its model is unknown."""
+else:
+    CheckableRun = object
 
 
 MOST = 1000  # maximum number of diagnostics of one config

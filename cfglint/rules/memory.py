@@ -8,12 +8,8 @@ from cfglint.findings.diagnostic import Diagnostic
 from cfglint.findings.rule import MEMORY, RULES, Finding, rule
 from cfglint.findings.setting import Setting
 from cfglint.frameworks.memory.estimate import RunMemory, rounded
-from cfglint.rules.engine import apply
+from cfglint.rules.engine import CheckableRun, apply
 from cfglint.source.annotations import Iterator
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.rules.engine import CheckableRun
 
 SUGGESTED = 3
 

@@ -6,13 +6,9 @@ from cfglint.findings.diagnostic import INFO, UNUSED_IGNORE, Diagnostic
 from cfglint.findings.rule import BATCH, EXPECTATION, IGNORE_COMMENT, RULES, RUN, Finding, Rule, rule
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks.base import Config
-from cfglint.rules.engine import apply
+from cfglint.rules.engine import CheckableRun, apply
 from cfglint.source.annotations import Iterator
 from cfglint.source.document import SCALAR, Node
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.rules.engine import CheckableRun
 
 NAMES = {"global_batch": "global batch size", "total_steps": "number of total steps", "tokens_per_step": "number of tokens per step"}
 MISSING_FACTS = "declare what the number depends on, such as `gpus` or `num-examples`"

@@ -30,7 +30,7 @@ def incompatible_releases(config: Config) -> Iterator[Finding]:
                 continue
             (release, file), (found, of_other) = pinned[package], pinned[other]
             if not accepts(package, release, {other: found}):
-                refused = package == "trl" and other == "transformers" and is_refused(release, found) and builds_trainer(config)
+                refused = is_refused(package, release, other, found) and builds_trainer(config)
                 yield Finding(
                     config.setting(),
                     f"{package} {release} ({file}) requires {other} {required(package, parse_version(release), other)}, but {found} "
@@ -43,10 +43,10 @@ def incompatible_releases(config: Config) -> Iterator[Finding]:
                 )
 
 
-def is_refused(trl: str, transformers: str) -> bool:
-    """Whether TRL's trainers pass an argument to `Trainer` that it does not have."""
+def is_refused(package: str, release: str, other: str, found: str) -> bool:
+    """Whether the two are TRL and transformers, and TRL's trainers pass an argument to `Trainer` that it does not have."""
     since = max(row[SINCE] for row in framework("huggingface").constructor("Trainer") if row[NAME] == PASSED)
-    return parse_version(trl) >= PASSES and parse_version(transformers) < since
+    return (package, other) == ("trl", "transformers") and parse_version(release) >= PASSES and parse_version(found) < since
 
 
 def builds_trainer(config: Config) -> bool:
@@ -60,11 +60,7 @@ def remedy(package: str, other: str, pinned: Mapping[str, tuple[str, str]]) -> s
     from cfglint.frameworks.releases.requirements import newest_with, required
 
     release, found = pinned[package][0], pinned[other][0]
-    able = [
-        modelled_release
-        for modelled_release in modelled_releases(package)
-        if package != "trl" or other != "transformers" or not is_refused(modelled_release, found)
-    ]
+    able = [each for each in modelled_releases(package) if not is_refused(package, each, other, found)]
     fitting = newest_with(package, able, {other: found})
     spec = required(package, parse_version(release), other)
     return f"pin {other} {spec}" + (f", or {package} {fitting}" if fitting else "")

@@ -8,14 +8,10 @@ import re
 from cfglint.frameworks import detect, framework, kinds
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH
 from cfglint.source import cached
-from cfglint.source.annotations import Iterator
+from cfglint.source.annotations import Iterator, Syntax
 from cfglint.source.document import MAPPING, SCALAR, Document, Node
 from cfglint.source.files import FileProblem, read_bytes
 from cfglint.source.root import root_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.source.document import Syntax
 
 LONGEST = 200_000  # characters that are examined
 QUOTES = "\"'\u201c\u201d\u2018\u2019"  # an editor for prose may have made typographic quotes of the plain ones

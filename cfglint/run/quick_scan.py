@@ -8,13 +8,9 @@ import os
 
 from cfglint.frameworks import detect, file_kinds, framework, kinds, related_tool
 from cfglint.source import cached, files, outline
-from cfglint.source.annotations import Iterator
+from cfglint.source.annotations import Iterator, Syntax
 from cfglint.source.files import JSON_EXTENSIONS
 from cfglint.source.root import root_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.source.document import Syntax
 
 ESCAPES = ("\\u00", "\\U", "\\x", "\\\n")  # escapes with which a key may be spelled, so that it cannot be found literally
 WORD_BYTES = bytes(byte if chr(byte).isalnum() and byte < 128 else ord("_" if chr(byte) in "-_" else " ") for byte in range(256))

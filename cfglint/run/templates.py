@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from cfglint.findings.diagnostic import ERROR, Diagnostic
+from cfglint.findings.vocabulary import Verdict
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.run.checked import CheckedRun
 from cfglint.source.annotations import Iterator
@@ -18,7 +19,6 @@ from cfglint.source.sections import reread
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.findings.vocabulary import Verdict
     from cfglint.frameworks.validation.schema import Property
 
 Fillings = list[str | None]  # the content of a scalar, None for a key that is left out

@@ -16,13 +16,9 @@ from cfglint.report.details import depending
 from cfglint.rules.catalogue import rule_of
 from cfglint.run.checked import CheckedRun
 from cfglint.server import cursor
-from cfglint.source.annotations import Any, TypeAlias
+from cfglint.source.annotations import Any, Syntax, TypeAlias
 from cfglint.source.document import ALIAS, MAPPING, SCALAR, Document, Node, Path
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.source.document import Syntax
 
 Span: TypeAlias = tuple[str, int, int]  # path, first and last offset
 

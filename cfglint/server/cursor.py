@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.source.annotations import TypeAlias
+from cfglint.source.annotations import Syntax, TypeAlias
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.source.document import Syntax
 
 Section: TypeAlias = tuple[str, ...]
 

@@ -23,15 +23,11 @@ from cfglint.run.paths import is_program, is_script
 from cfglint.server import answers
 from cfglint.server.open_files import LARGEST, SETTINGS_FILES, Facts, OpenFiles
 from cfglint.server.positions import Lines, NotebookCells
-from cfglint.source.annotations import Any, BinaryFile, Callable
+from cfglint.source.annotations import Any, BinaryFile, Callable, Syntax
 from cfglint.source.document import Document, Part
 from cfglint.source.files import FileProblem, syntax_by_name
 from cfglint.source.python.literals import unescaped
 from cfglint.version import __version__
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.source.document import Syntax
 
 SHORTEST_DELAY, LONGEST_DELAY = 0.02, 1.0  # seconds without a key press before the files are checked again
 CHECKS = 2  # the delay is this many times the duration of a check, so that slow checks run less often

@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import date
     from pathlib import Path as Folder  # of a package's source
-    from typing import IO, Any, Final, NoReturn, TypeAlias, TypeGuard
+    from typing import IO, Any, Final, Literal, NoReturn, TypeAlias, TypeGuard, TypeVar
 
     from tree_sitter import Node as SyntaxNode  # of a shell script
 
@@ -30,14 +30,21 @@ if TYPE_CHECKING:
     ConfigMapping: TypeAlias = dict[Any, Any]  # a mapping of a file: YAML allows keys that are no strings
     ConfigTable: TypeAlias = dict[str, Any]  # a mapping whose keys are strings
     BinaryFile: TypeAlias = IO[bytes]
+    Syntax: TypeAlias = Literal["yaml", "json", "shell", "python"]
+    NodeKind: TypeAlias = Literal["scalar", "mapping", "sequence", "alias"]
+    FileProblemKind: TypeAlias = Literal["unreadable", "limit", "encoding", "control", "unwritable"]
+    ProblemKind: TypeAlias = FileProblemKind | Literal["syntax", "documents", "duplicate", "value", "not-strict-json"]
+    ChangeKind: TypeAlias = Literal["replace", "insert", "delete", "rename"]
+    Item = TypeVar("Item")
+    Result = TypeVar("Result")
 else:
-    Any = Final = Folder = NoReturn = TypeAlias = TypeGuard = ConfigValue = Operand = SyntaxNode = Truth = ConfigMapping = ConfigTable = (
-        BinaryFile
-    ) = object
+    Any = Final = Folder = NoReturn = TypeAlias = TypeGuard = ConfigValue = Operand = SyntaxNode = Truth = ConfigMapping = object
+    ConfigTable = BinaryFile = Syntax = NodeKind = FileProblemKind = ProblemKind = ChangeKind = Item = Result = object
 
 # fmt: off
 __all__ = [
-    "Any", "BinaryFile", "Callable", "Collection", "ConfigMapping", "ConfigTable", "ConfigValue", "Container", "Final", "Folder",
-    "Iterable", "Iterator", "Mapping", "NoReturn", "Operand", "Sequence", "Set", "SyntaxNode", "Truth", "TypeAlias", "TypeGuard",
+    "Any", "BinaryFile", "Callable", "ChangeKind", "Collection", "ConfigMapping", "ConfigTable", "ConfigValue", "Container",
+    "FileProblemKind", "Final", "Folder", "Item", "Iterable", "Iterator", "Mapping", "NoReturn", "NodeKind", "Operand", "ProblemKind",
+    "Result", "Sequence", "Set", "Syntax", "SyntaxNode", "Truth", "TypeAlias", "TypeGuard",
 ]
 # fmt: on

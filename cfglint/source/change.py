@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 from cfglint.source import CfglintError
-from cfglint.source.annotations import TypeAlias
+from cfglint.source.annotations import ChangeKind
 from cfglint.source.document import Path
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Literal
-
-    ChangeKind: TypeAlias = Literal["replace", "insert", "delete", "rename"]
 
 REPLACE: ChangeKind = "replace"
 INSERT: ChangeKind = "insert"

@@ -9,17 +9,18 @@ from __future__ import annotations
 from os.path import normpath
 
 from cfglint.evaluate import Unknown
-from cfglint.source.annotations import Any, Callable, Collection, Iterator, Mapping, TypeAlias
+from cfglint.source.annotations import (
+    Any,
+    Callable,
+    Collection,
+    FileProblemKind,
+    Iterator,
+    Mapping,
+    NodeKind,
+    ProblemKind,
+    Syntax,
+)
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Literal
-
-    Syntax: TypeAlias = Literal["yaml", "json", "shell", "python"]
-    NodeKind: TypeAlias = Literal["scalar", "mapping", "sequence", "alias"]
-    FileProblemKind: TypeAlias = Literal["unreadable", "limit", "encoding", "control", "unwritable"]
-    ProblemKind: TypeAlias = FileProblemKind | Literal["syntax", "documents", "duplicate", "value", "not-strict-json"]
 
 Path = tuple[str | int, ...]
 

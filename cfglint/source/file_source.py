@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 
 from cfglint.source import files
-from cfglint.source.annotations import Callable, Container, Mapping
+from cfglint.source.annotations import Callable, Container, Mapping, Syntax
 from cfglint.source.document import Document, Problem
 from cfglint.source.parse import parse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.source.document import Syntax
     from cfglint.source.project_files import Project
 
 

@@ -5,14 +5,10 @@ from __future__ import annotations
 import os
 
 from cfglint.source import CfglintError
-from cfglint.source.annotations import Any, Iterable
+from cfglint.source.annotations import Any, FileProblemKind, Iterable, Syntax
 from cfglint.source.document import LIMIT
 from cfglint.source.limits import MAX_SIZE
 from cfglint.source.root import never_opened, root_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.source.document import FileProblemKind, Syntax
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 WIDE_MARKS = ((b"\xff\xfe\0\0", "UTF-32"), (b"\0\0\xfe\xff", "UTF-32"), (b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16"))
@@ -45,8 +41,6 @@ class FileProblem(CfglintError):
 
 class Identity:
     """The state of a file when it was read, to detect later changes."""
-
-    __slots__ = ("bom", "digest", "size")
 
     def __init__(self, data: bytes) -> None:
         self.size = len(data)

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import os
 
-from cfglint.source.annotations import Callable, Iterator
+from cfglint.source.annotations import Callable, Iterator, Result
 from cfglint.source.files import bytes_in_project
 from cfglint.source.record import Record
 from cfglint.source.root import top_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import TypeVar
-
     from pathspec import GitIgnoreSpec
 
     from cfglint.source.git_index import TrackedFiles
-
-    Result = TypeVar("Result")
 
 CLEAR_STARS = 2  # maximum number of stars in a pattern that is certainly fast
 CLEAR_LINES = 1000  # maximum number of patterns that are fast together

@@ -100,8 +100,6 @@ def syntax_problem(document: Document, refused: HjsonRefusal) -> Problem:
 class JsonParser:
     """One pass over a content; `position` is that of the next character, `relax` records a deviation from strict JSON."""
 
-    __slots__ = ("breaks", "constants", "document", "open", "position", "relax", "text")
-
     def __init__(self, document: Document, constants: bool) -> None:
         self.document = document
         self.text = document.text

@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from cfglint.source.annotations import Any, ConfigValue
+from cfglint.source.annotations import Any, ConfigValue, Item, ProblemKind
 from cfglint.source.document import LIMIT, Node, Problem
 from cfglint.source.limits import MOST_DIGITS
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import TypeVar
-
-    from cfglint.source.document import ProblemKind
-
-    Copy = TypeVar("Copy")
 
 
 class LoadResult(Record):
@@ -45,7 +37,7 @@ def constructor_error(text: str) -> str:
     return f"yaml.constructor.ConstructorError: {text}"
 
 
-def copied(value: Copy, made: dict[int, Any] | None = None) -> Copy:
+def copied(value: Item, made: dict[int, Any] | None = None) -> Item:
     """A copy of a loaded value, its lists and mappings; what is in it twice, through an alias, is copied once. Faster than `deepcopy`."""
     if not isinstance(value, (dict, list)):
         return value

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
+from cfglint.source.annotations import Syntax
 from cfglint.source.document import LIMIT, Document, Problem
 from cfglint.source.limits import MAX_SIZE
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.source.document import Syntax
 
 
 def parse(path: str, text: str, syntax: Syntax, bom: bool = False) -> Document:

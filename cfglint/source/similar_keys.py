@@ -6,10 +6,7 @@ from cfglint.source import cached
 from cfglint.source.annotations import Iterable, Sequence
 from cfglint.source.record import Record
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    Names = list[tuple[tuple[str, ...], "Spelling"]]
-
+Names = list[tuple[tuple[str, ...], "Spelling"]]
 
 NEAREST = 2  # edits of a misspelt name
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from cfglint.source.annotations import Any, Callable
+from cfglint.source.annotations import Any, Callable, Syntax
 from cfglint.source.change import DELETE, INSERT, REPLACE, Change, Edit, EditRefused
 from cfglint.source.document import ALIAS, MAPPING, SCALAR, SEQUENCE, Document, Node, Path, merged
 from cfglint.source.parse import parse
 from cfglint.source.spelling import spell_key
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.source.document import Syntax
 
 Shape = list[Any]
 

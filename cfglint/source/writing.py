@@ -33,18 +33,6 @@ swept: set[str] = set()  # folders that were searched for leftover files: once p
 given_up: set[str] = set()  # folders that could not be locked: waited for only once, too
 
 
-def write(path: str, identity: Identity, text: str) -> str | None:
-    """Replace the content that was read; return a warning for the user, usually None.
-
-    Links are followed to their target. Mode, byte order mark and, as far as the system permits, owner, group, access
-    list and extended attributes stay. Raises FileProblem, and leaves the file unchanged, if it changed since it was
-    read, is read-only, or cannot be written.
-    """
-    edited = Edited(path, identity, identity.encoded(text))
-    write_all([edited])
-    return edited.note
-
-
 def write_report(path: str, data: bytes) -> None:
     """Write a report, replacing an existing file; raises FileProblem, and then the existing file does not change.
 
@@ -206,7 +194,10 @@ class Write:
 
 
 class Edited(Write):
-    """A file that was read, with other bytes."""
+    """A file that was read, with other bytes; refused if it changed since, or is read-only.
+
+    Links are followed to their target. Mode and, as far as the system permits, owner, group, access list and extended attributes stay.
+    """
 
     def __init__(self, path: str, identity: Identity, data: bytes) -> None:
         super().__init__(path, data)

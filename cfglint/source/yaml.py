@@ -10,13 +10,9 @@ from bisect import bisect_right
 from itertools import islice
 
 from cfglint.source import libyaml
-from cfglint.source.annotations import Any, Callable, Iterator
+from cfglint.source.annotations import Any, Callable, Iterator, NodeKind
 from cfglint.source.document import ALIAS, MAPPING, SCALAR, SEQUENCE, Document, Node, Problem
 from cfglint.source.limits import MAX_DEPTH, MOST_FOR_PYTHON, MOST_PARTS, TooDeep, too_deep, too_many
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.source.document import NodeKind
 
 TOO_DEEP_FOR_LIBYAML = "exceeded maximum nesting depth"  # 1,000 levels, since PyYAML 6.0.4; before any event if they are on one line
 TAB = "tab"
@@ -75,8 +71,6 @@ def pure_parser() -> Callable[[str], Any]:
 
 class Builder:
     """Builds the nodes of one file from parser events, without recursion."""
-
-    __slots__ = ("anchors", "children", "composer_problem", "document", "leaves", "open", "problem", "tags", "text")
 
     def __init__(self, document: Document) -> None:
         self.document = document

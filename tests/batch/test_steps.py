@@ -55,12 +55,10 @@ def test_1000_samples_with_and_without_accumulation() -> None:
     assert steps.updates_per_epoch(200, 2) == 100
 
 
-def test_training_time_is_steps_times_the_time_of_one() -> None:
+def test_three_epochs_have_three_times_the_steps_of_one() -> None:
     updates = steps.updates_per_epoch(steps.batches_per_rank(64_000, 8, 4), 2)
     total = steps.total_steps(-1, 3, updates)
     assert total == 3 * 64_000 / 64
-    assert steps.hours(total, 2.4) == pytest.approx(2.0)
-    assert steps.hours_for_tokens(64_035_813_376, 1e6) == pytest.approx(17.788, abs=0.001)
 
 
 # ---- batches of a rank

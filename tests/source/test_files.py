@@ -11,7 +11,7 @@ from cfglint.source import files
 from cfglint.source.document import LIMIT
 from cfglint.source.files import FileProblem, read
 from cfglint.source.folders import walk_entries
-from cfglint.source.writing import write
+from writes import write
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="links, modes and pipes as POSIX has them")
 ROOT = os.name == "posix" and os.geteuid() == 0

@@ -9,7 +9,7 @@ import pytest
 
 from cfglint.source import writing
 from cfglint.source.files import FileProblem, read
-from cfglint.source.writing import write
+from writes import write
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="links, modes and pipes as POSIX has them")
 

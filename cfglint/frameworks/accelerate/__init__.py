@@ -5,12 +5,8 @@ from __future__ import annotations
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
 from cfglint.frameworks.huggingface import named_file
 from cfglint.frameworks.releases._modelled import OLDEST, RELEASES
-from cfglint.source.annotations import Final
+from cfglint.source.annotations import Final, Syntax
 from cfglint.source.document import Document, Path
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.source.document import Syntax
 
 KIND: Final = "accelerate"
 NEWEST = RELEASES["accelerate"]

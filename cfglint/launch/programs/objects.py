@@ -13,14 +13,13 @@ from functools import cached_property, lru_cache
 from cfglint.evaluate import Choice, Perhaps, Reason, Unknown
 from cfglint.evaluate.operations import unknown as joined
 from cfglint.launch.programs.modules import External, ProgramModule
-from cfglint.source.annotations import Any, Callable, Iterable
+from cfglint.source.annotations import Any, Callable, Iterable, Syntax
 from cfglint.source.document import Document, Path
 from cfglint.source.record import Record, changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.evaluate import ReasonKind
-    from cfglint.source.document import Syntax
 
 Words = tuple[str | None, ...]  # of a launch line, None for unknown ones
 Given = list["Value"]  # the positional arguments of a call

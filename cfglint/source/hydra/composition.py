@@ -8,19 +8,14 @@ from __future__ import annotations
 from copy import deepcopy
 
 from cfglint.evaluate import Unknown
-from cfglint.source.annotations import Any, Callable, ConfigMapping, ConfigValue, Mapping
-from cfglint.source.hydra.defaults_list import COMPOSITION, CompositionError, DefaultsList
+from cfglint.source.annotations import Any, Callable, ConfigMapping, ConfigValue, Mapping, TypeAlias
+from cfglint.source.hydra.defaults_list import COMPOSITION, CompositionError, DefaultsList, Repository
 from cfglint.source.hydra.interpolation import MISSING, ResolutionError, Resolver
 from cfglint.source.hydra.overrides import ADD, DELETE, FORCE, HydraOverride, sweep_error
 from cfglint.source.record import Record
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.source.annotations import TypeAlias
-    from cfglint.source.hydra.defaults_list import Repository
-
-    Container: TypeAlias = ConfigMapping | list[ConfigValue]
-    Origin: TypeAlias = tuple[str, tuple[Any, ...]] | HydraOverride
+Container: TypeAlias = ConfigMapping | list[ConfigValue]
+Origin: TypeAlias = tuple[str, tuple[Any, ...]] | HydraOverride
 
 HYDRA = "hydra"  # Hydra's own settings, which are not part of the program's config
 

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
         def options(self, group: str) -> list[str]:
             """The names of the files in a group."""
+else:
+    Repository = object
 
 
 SELF = "_self_"

@@ -8,13 +8,9 @@ from functools import lru_cache
 
 from cfglint.source.annotations import Callable, ConfigValue, Sequence
 from cfglint.source.document import Document
-from cfglint.source.hydra.defaults_list import CompositionError, Source
+from cfglint.source.hydra.defaults_list import CompositionError, Repository, Source
 from cfglint.source.project_files import Project
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.source.hydra.defaults_list import Repository
 
 SUFFIX = ".yaml"
 DEFAULTS, HYDRA, SEARCH_PATH = "defaults", "hydra", "searchpath"

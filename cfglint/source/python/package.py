@@ -10,13 +10,9 @@ from __future__ import annotations
 import ast
 import operator
 import sys
-from typing import TYPE_CHECKING
 
 from cfglint.source import files
-from cfglint.source.annotations import Any, Callable, ConfigValue
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from cfglint.source.annotations import Any, Callable, ConfigValue, Folder
 
 OPERATORS: dict[type, Callable[..., Any]] = {
     ast.Mult: operator.mul,
@@ -44,7 +40,7 @@ def pairs(node: ast.Dict) -> list[tuple[ast.expr, ast.expr]]:
 class Module:
     """One source file: its definitions, constants and imports."""
 
-    def __init__(self, tree: Tree, name: str, path: Path) -> None:
+    def __init__(self, tree: Tree, name: str, path: Folder) -> None:
         self.tree = tree
         self.name = name
         self.path = path
@@ -216,7 +212,7 @@ class Tree:
     `lenient`: what cannot be read is left out or unknown, instead of a `SourceError`. `opens` tells whether a file may be read.
     """
 
-    def __init__(self, root: Path, lenient: bool = False, opens: Callable[[str], bool] | None = None) -> None:
+    def __init__(self, root: Folder, lenient: bool = False, opens: Callable[[str], bool] | None = None) -> None:
         if not (root / "__init__.py").exists():
             raise SourceError(f"{root}: no package (no __init__.py)")
         self.root = root
@@ -238,7 +234,7 @@ class Tree:
                         break
         return self._modules[name]
 
-    def may_open(self, path: Path) -> bool:
+    def may_open(self, path: Folder) -> bool:
         """Whether a file of the package may be read."""
         return self._opens is None or self._opens(str(path))
 
@@ -260,7 +256,7 @@ class Tree:
 def finder(package: str, title: str, *marks: str) -> Callable[..., Tree]:
     """A function that finds a package in site-packages, in a checkout, or in its own folder, which has one of some files."""
 
-    def find(path: Path, lenient: bool = False, opens: Callable[[str], bool] | None = None) -> Tree:
+    def find(path: Folder, lenient: bool = False, opens: Callable[[str], bool] | None = None) -> Tree:
         for folder in (path / package, path / "src" / package, path):
             if any((folder / mark).exists() for mark in marks):
                 return Tree(folder, lenient, opens)

@@ -7,10 +7,7 @@ import re
 from cfglint.source.annotations import Callable
 from cfglint.source.record import Record
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    Read = Callable[[str], "int"]
-
+Read = Callable[[str], int]
 Write = Callable[[str, int], None]
 
 OPERATORS = ("**", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "++", "--", "+=", "-=", "*=", "/=", "%=")

@@ -12,28 +12,22 @@ from contextlib import contextmanager, suppress
 
 from cfglint.evaluate import Reason, Unknown, distinct
 from cfglint.source import files
-from cfglint.source.annotations import Callable, Collection, Iterator, Mapping, Sequence, SyntaxNode, Truth
+from cfglint.source.annotations import Callable, Collection, Iterator, Mapping, Result, Sequence, SyntaxNode, Truth
 from cfglint.source.budget import STEPS_OF_START, Budget, Exhausted
 from cfglint.source.project_files import ROOT, Project, in_folder
 from cfglint.source.shell import filters
 from cfglint.source.shell.command import stands_for_more
 from cfglint.source.shell.expansion import Expander
 from cfglint.source.shell.placed_text import EMPTY, Text, literal, unknown
-from cfglint.source.shell.reasons import TOO_DEEP, UNCLEAR, UNDECIDED, is_unset
+from cfglint.source.shell.reasons import TOO_DEEP, UNCLEAR, UNDECIDED, from_caller, is_unset
 from cfglint.source.shell.script import Script
-from cfglint.source.shell.started_command import Runner, StartedCall, begins, escaped_blanks, from_caller, second_word
+from cfglint.source.shell.started_command import Runner, StartedCall, begins, escaped_blanks, second_word
 from cfglint.source.shell.state import Saved, State, spelled
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import TypeVar
-
-    Result = TypeVar("Result")
-    Handler = Callable[["Execution", SyntaxNode], Truth]
 
 HERE = "%cwd%"  # the start folder of a script while it is undecided
 RESOLVING = ("readlink", "realpath")  # commands whose output depends on the working folder
 Way = tuple[str, int]
+Handler = Callable[["Execution", SyntaxNode], Truth]
 
 MOST_CALLS = 2_000
 PER_STEP = 16  # parts of strings that are put together in one step
@@ -435,7 +429,8 @@ class Execution:
         call.refused = self.refused if self.runner is None else None
         call.assumptions = self.assumptions
         self.state.unclear_status = False
-        call.needs_caller = self.state.needs_caller or (self.state.nounset and any(from_caller(word) for word in words))
+        of_caller = any(from_caller(reason) for word in words for reason in word.reasons)
+        call.needs_caller = self.state.needs_caller or (self.state.nounset and of_caller)
         self.calls.append(call)
 
     def continues(self, offset: int) -> bool:

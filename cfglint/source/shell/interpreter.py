@@ -19,7 +19,7 @@ from cfglint.source.shell.branches import (
     test,
     while_loop,
 )
-from cfglint.source.shell.execution import Execution
+from cfglint.source.shell.execution import Execution, Handler
 from cfglint.source.shell.nested_scripts import call_script, define, run_inner, script_at
 from cfglint.source.shell.placed_text import Text
 from cfglint.source.shell.script import Script
@@ -36,10 +36,6 @@ from cfglint.source.shell.wrappers import (
     submitted,
     unwrapped,
 )
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.source.shell.execution import Handler
 
 HANDLERS: dict[str, Handler] = {
     "subshell": lambda shell, node: shell.apart(shell.block, node),

@@ -10,17 +10,11 @@ import re
 from functools import lru_cache
 
 from cfglint.evaluate import Unknown
-from cfglint.source.annotations import Any, Callable, Truth
+from cfglint.source.annotations import Any, Callable, Result, Truth
 from cfglint.source.budget import Budget, Exhausted
 from cfglint.source.record import Record
 from cfglint.source.shell.placed_text import Text
 from cfglint.source.shell.reasons import UNCLEAR
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import TypeVar
-
-    Result = TypeVar("Result")
 
 # ("set", negated, characters, whether some are of a range or class), ("any",), ("start",), ("end",), ("all", nodes),
 # ("either", nodes), ("repeat", node, least, most)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from cfglint.evaluate import Reason
 from cfglint.source.annotations import Any, Mapping, SyntaxNode
 from cfglint.source.record import Record
-from cfglint.source.shell import reasons
 from cfglint.source.shell.placed_text import Escaped, Place, Text
 from cfglint.source.shell.script import Script
 
@@ -106,8 +105,3 @@ def second_word(script: Script, node: SyntaxNode) -> int:
     named = [child for child in node.children if child.is_named and child.type != "comment" and child.start_byte >= start]
     plain = len(named) < 2 or named[0].type == "variable_assignment"
     return int(start if plain else named[1].start_byte)
-
-
-def from_caller(word: Text) -> bool:
-    """Whether a word contains a variable or parameter that only the caller could set."""
-    return any(map(reasons.from_caller, word.reasons))
