@@ -10,11 +10,7 @@ import os
 from cfglint.frameworks.releases.versions import parse_version
 from cfglint.source import cached
 from cfglint.source.annotations import Any, ConfigValue, Operand
-from cfglint.source.similar_keys import Candidate, near, plain, spelled
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.source.similar_keys import Names
+from cfglint.source.similar_keys import Candidate, Names, near, plain, spelled
 
 Raw = dict[str, Any]
 Path = tuple[str | int, ...]
