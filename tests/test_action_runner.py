@@ -94,6 +94,7 @@ class Runner:
         self.api = api
         self.environment = environment
         self.logs = {}
+        self.has_installed = False
 
     def value(self, expression, inputs, event):
         words = {
@@ -127,11 +128,14 @@ class Runner:
             condition = step.get("if", "")
             if (failed and "!cancelled()" not in condition) or (condition and not self.holds(condition, inputs, event)):
                 continue
+            if step["name"] == "Install" and self.has_installed:  # an earlier job, in the folder of this runner
+                continue
             own = {name: EXPRESSION.sub(lambda found: self.value(found[1], inputs, event), text) for name, text in step["env"].items()}
             folder = EXPRESSION.sub(lambda found: self.value(found[1], inputs, event), step.get("working-directory", str(self.folder)))
             done = self.script(step["run"], event, own, folder)
             self.logs[step["name"]] = done.stdout + done.stderr
             failed = failed or done.returncode
+            self.has_installed = True
         return failed
 
     def script(self, text, event, own, folder):
@@ -190,7 +194,7 @@ def test_pull_request(runner, api, checkout):
     assert api.asked[-1].startswith("PATCH ")
 
     assert runner.run("push") == 0, runner.logs
-    assert [*runner.logs] == ["Install", "Check"]
+    assert [*runner.logs] == ["Check"]
 
 
 def test_no_module_of_the_pull_request_runs(runner, checkout):

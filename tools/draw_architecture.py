@@ -6,13 +6,13 @@ python tools/draw_architecture.py --write   # rewrites what stands between its m
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import functools
 import gc
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -35,18 +35,17 @@ RUNS = {
     "one program": ("explain", "examples/first-hour/sft.py"),
     "a review of two files": ("review", "examples/good/trainer.yaml", "examples/bad/best-model.yaml", "--gpus", "8"),
 }
+IMPORT = re.compile(r"^ *from cfglint(?:\.(\w+)[\w.]*)? import (\w+)", re.MULTILINE)
 WIDTH = 13
 
 
 def imports() -> set[tuple[str, str]]:
     """(part, part that it imports); late imports and those for a type checker alone count, too."""
-    found: set[tuple[str, str]] = set()
-    for path in PACKAGE.rglob("*.py"):
-        nodes = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.ImportFrom)]
-        names = [node.module if node.module != "cfglint" else f"cfglint.{node.names[0].name}" for node in nodes if node.module]
-        imported = {name.split(".")[1] for name in names if name.startswith("cfglint.")}
-        found |= {(path.relative_to(PACKAGE).parts[0], part) for part in imported}
-    return found
+    return {
+        (path.relative_to(PACKAGE).parts[0], statement[1] or statement[2])
+        for path in PACKAGE.rglob("*.py")
+        for statement in IMPORT.finditer(path.read_text(encoding="utf-8"))
+    }
 
 
 def matrix(found: set[tuple[str, str]]) -> list[str]:
@@ -67,16 +66,22 @@ class Way:
     def __init__(self) -> None:
         self.parts: list[str] = []
         self.upwards: list[str] = []
+        self.known: set[tuple[CodeType, CodeType]] = set()  # (caller, called), both of cfglint
 
     def note(self, frame: FrameType, event: str, _: object) -> None:
         """Note a call, for `sys.setprofile`."""
-        if event != "call" or (part := part_of(frame)) is None:
+        if event != "call" or frame.f_back is None or (pair := (frame.f_back.f_code, frame.f_code)) in self.known:
             return
+        part = part_of(frame)
+        if part is None:
+            return
+        if part_of(frame.f_back) is not None:
+            self.known.add(pair)
         if part not in self.parts:
             self.parts.append(part)
         caller = next((found for found in map(part_of, callers(frame)) if found), None)
         if caller is not None and PARTS.index(part) < PARTS.index(caller):
-            self.upwards += [pair] if (pair := f"{caller} -> {part}") not in self.upwards else []
+            self.upwards += [call] if (call := f"{caller} -> {part}") not in self.upwards else []
 
 
 def callers(frame: FrameType) -> Iterator[FrameType]:
