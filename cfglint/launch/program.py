@@ -30,6 +30,7 @@ HF_PARSER = "HfArgumentParser"
 TRL_PARSER = "TrlParser"
 ARGPARSE = "argparse"
 HF_PARSERS = (HF_PARSER, TRL_PARSER)
+BEYOND_LIMIT = "its evaluation stopped at the limit of steps"  # why the code of a program is not read
 
 
 class Missing:

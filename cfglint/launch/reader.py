@@ -424,6 +424,9 @@ class Reader:
             return
         around = self.around(line.folder)
         path = around.path_of(written)
+        module, colon, _ = written.partition(".py:")
+        if colon:  # a word for the function that makes the config (ml_collections/config_flags/config_flags.py)
+            path = around.path_of(f"{module}.py")
         file.outside = path is None and around.is_outside(written)
         file.path = files.spelled_like(line.call.path, path) if path is not None else None
         file.known = known and line.folder is not None and not written.startswith(("/", "~"))

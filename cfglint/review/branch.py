@@ -18,7 +18,7 @@ from cfglint.review.compare import Comparison
 from cfglint.review.consequence import Consequence
 from cfglint.review.effects import has_effect, is_of_training
 from cfglint.review.literals import changed_values, first_values
-from cfglint.review.pairing import Pair, paired, program_of, renamed
+from cfglint.review.pairing import Pair, may_be_there, paired, program_of, renamed
 from cfglint.review.releases import ReleaseChange, changed_releases, stated_changes
 from cfglint.review.script_lines import ENDINGS, HERE, other_lines
 from cfglint.run.checked import CheckedRun
@@ -309,6 +309,9 @@ class Branch:
                 self.unread[name] = f"only its first {MOST_CHECKED} launches are compared"
             if is_script(name) or is_program(name):
                 for pair in paired(earlier, runs):
+                    alone, opposite = (pair[0], runs) if pair[1] is None else (pair[1], earlier)
+                    if alone is not None and None in pair and may_be_there(alone, opposite):
+                        continue
                     # A program that a line started, or starts now, is neither new nor deleted: the run of the line says so.
                     one_side = (
                         {name, *program_of(pair[0])} & are_started if pair[1] is None else {name, *program_of(pair[1])} & were_started

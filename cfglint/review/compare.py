@@ -8,6 +8,7 @@ from cfglint.findings.rule import COMBINATION
 from cfglint.review import consequences
 from cfglint.review.consequence import Consequence
 from cfglint.review.consequences import VERSION
+from cfglint.review.pairing import is_cut_off
 from cfglint.review.releases import ReleaseChange, release_changes, with_releases_of
 from cfglint.review.settings import SettingChange, setting_changes
 from cfglint.review.snapshot import Side
@@ -41,7 +42,9 @@ class Comparison:
         self.after: Outcome | None = new.outcome if new else None
         self.settings: list[SettingChange] = []
         self.consequences: list[Consequence] = []
-        self.lacks_program = old is not None and new is not None and consequences.lacks_program(old, new)
+        # What one side alone has may only not have been reached on the other.
+        self.is_cut_off = before is not None and after is not None and (is_cut_off(before) or is_cut_off(after))
+        self.lacks_program = self.is_cut_off or (old is not None and new is not None and consequences.lacks_program(old, new))
         self.program_is_gone = new is not None and any(reason.why == OUTSIDE for reason in new.run.not_read)
         try:
             if old is not None and new is not None:
@@ -50,6 +53,8 @@ class Comparison:
                     self.settings = [change for change in self.settings if change.is_rewritten]
                 self.releases = release_changes(old.run, new.run)
             self.consequences = consequences.consequences_of(old, new, self.settings, heading)
+            if self.is_cut_off:
+                self.consequences = [each for each in self.consequences if each.known or (each.before is None) == (each.after is None)]
         except Exception as error:
             side = next(each for each in (new, old) if each is not None)
             side.outcome.diagnostics.append(internal_error("comparing the runs", error, side.run.documents[0]))

@@ -82,8 +82,8 @@ def first_values(texts: Collection[str]) -> list[str]:
 
 
 def values_of(path: str, text: str) -> Values:
-    """The scalars of a YAML or JSON file by their dotted paths; the literals of a program: keyword arguments, defaults of parameters, of
-    fields and of options of a command line.
+    """The scalars of a YAML or JSON file, and lists of them, by their dotted paths; the literals of a program: arguments, attributes,
+    defaults of parameters, of fields and of options of a command line.
     """
     values: Values = {}
     if path.endswith(TOML):
@@ -95,8 +95,9 @@ def values_of(path: str, text: str) -> Values:
     if not is_program(path):
         document = parse(path, text, syntax_by_name(path))
         for place, key, node in () if document.problems else document.walk():
-            if key is not None and node.raw:
-                values.setdefault(".".join(map(str, place)), []).append((node.raw, 0))
+            items = [item.raw for item in node.items()]
+            if key is not None and (node.raw or (items and all(items))):
+                values.setdefault(".".join(map(str, place)), []).append((node.raw or f"[{', '.join(items)}]", 0))
         return values
     module = module_in(path, "", text)
     lines = module.code.encode().split(b"\n") if module is not None else []
@@ -137,8 +138,12 @@ def named_values(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
     elif isinstance(node, ast.AnnAssign) and node.value is not None and isinstance(node.target, ast.Name):
         keywords = node.value.keywords if isinstance(node.value, ast.Call) else []  # of `field(default=1)`
         yield node.target.id, next((keyword.value for keyword in keywords if keyword.arg == "default"), node.value)
-    elif isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-        yield node.targets[0].id, node.value
+    elif isinstance(node, ast.Assign) and len(node.targets) == 1:
+        target = node.targets[0]
+        if isinstance(target, ast.Name):
+            yield target.id, node.value
+        elif isinstance(target, ast.Attribute) and isinstance(node.value, ast.Constant) and ast.unparse(target.value) != "self":
+            yield target.attr, node.value  # `config.train.ema = True`
 
 
 def is_literal(value: ast.expr) -> bool:

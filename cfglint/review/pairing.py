@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from itertools import zip_longest
 
+from cfglint.launch.program import BEYOND_LIMIT
 from cfglint.launch.scripts import MOST as MOST_CHECKED
 from cfglint.review.settings import size_texts
 from cfglint.run.checked import CheckedRun
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 Pair = tuple[CheckedRun | None, CheckedRun | None]
 
 MOST_LAUNCHES = 2_000  # pairs; beyond, launches are matched by their order
+SAME_LINE = 3.5  # the likeness of two launches with the same words
 ALIKE = 3.25  # the likeness of two launches by one launcher of one program, with three quarters of their arguments
 SIMILAR = 0.5  # minimum fraction of common parts for two versions of the same file
 SAME_NAME = 0.2  # bonus to that fraction for the same base name
@@ -63,6 +65,18 @@ def paired(before: list[CheckedRun], after: list[CheckedRun]) -> list[Pair]:
     found: list[Pair] = [(before[partner[index]] if index in partner else None, new) for index, new in enumerate(after)]
     found.extend((old, None) for index, old in enumerate(before) if index not in taken)
     return found
+
+
+def is_cut_off(run: CheckedRun) -> bool:
+    """Whether the evaluation of its program ended before all of its code, so that what a side lacks may only not have been reached."""
+    return any(reason.why == BEYOND_LIMIT for reason in run.not_read)
+
+
+def may_be_there(run: CheckedRun, others: list[CheckedRun]) -> bool:
+    """Whether a run may be one of the other side: its line is there, and the evaluation of the program did not reach all of its runs."""
+    entry = run.launch.entry
+    lines = [other.launch.entry for other in others if is_cut_off(run) or is_cut_off(other)]
+    return entry is not None and any(line is not None and launch_likeness(line, entry) >= SAME_LINE for line in lines)
 
 
 def program_of(run: CheckedRun | None) -> set[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from os.path import basename
 
 from cfglint.evaluate import Unknown
 from cfglint.findings.setting import OVERRIDE
@@ -95,13 +96,18 @@ def setting_changes(old: Side, new: Side) -> list[SettingChange]:
         former = trainers.get(kind, kind)
         differ = Differ(former, kind, old, new)
         lacking = next((side for side, config in zip((old, new), differ.configs, strict=True) if config is None), None)
-        if lacking is not None and (kind in unseen or lacking.run.not_read):
+        of_line = any(config is not None and config.documents[0].is_command for config in differ.configs)  # whose words are compared
+        if lacking is not None and (kind in unseen or lacking.run.not_read or (of_line and LAUNCH in olds and LAUNCH in news)):
             continue
         for change in differ.changes((), (), *(config.values if config else NOWHERE for config in differ.configs)):
             spans = (change.before.span, change.after.span)  # a section of a Trainer config is a separate config too
             if spans not in seen and not (kind == LAUNCH and change.key in counts):
                 seen.add(spans)
                 changes.append(change)
+    there = [{basename(document.path) for document in side.run.documents} for side in (old, new)]
+    for change in changes:  # a file that moved is compared itself
+        names = {basename(str(state.value)) for state in (change.before, change.after)}
+        change.effect = change.effect and not (change.is_rewritten and len(names) == 1 and names <= there[0] & there[1])
     return changes
 
 
@@ -120,7 +126,13 @@ def launch_changes(old: Side, new: Side) -> Iterator[SettingChange]:
         sides.append(texts)
     for name in dict.fromkeys((*sides[1], *sides[0])):
         states = [size_state(side.run.launch, texts.get(name)) for side, texts in zip((old, new), sides, strict=True)]
-        if word_read(states[0].text) != word_read(states[1].text):
+        lines = [side.run.launch.line for side in (old, new)]
+        # Without a flag the config of the launcher may have it.
+        words = [
+            state.text if name in texts or line is None else str((line.values or {}).get(name, state.text))
+            for state, texts, line in zip(states, sides, lines, strict=True)
+        ]
+        if word_read(words[0]) != word_read(words[1]):
             yield SettingChange(LAUNCH, name, *states)
 
 
@@ -172,13 +184,17 @@ class Differ:
         of_line = [kind == LAUNCH or (config is not None and config.documents[0].is_command) for config in self.configs]
         self.open = [of and not run.launch.is_closed for of, (_, run) in zip(of_line, sides, strict=True)]  # by what was not read
         self.lacks_defaults = [side.lacks_defaults for side in (before, after)]  # of its release
+        self.former = [side.former for side in (before, after)]
 
     def changes(self, old_path: Path, new_path: Path, old: object, new: object) -> Iterator[SettingChange]:
         """The differences of two mappings at their paths, which may differ in the spelling of keys, in the order of the old file; new
         settings come last.
         """
-        common = {*self._written(0, old_path, old)}.intersection(self._written(1, new_path, new))
-        olds, news = (self._named(*side, common) for side in ((0, old_path, old), (1, new_path, new)))
+        sides = (0, old_path, old), (1, new_path, new)
+        others = [
+            {*written, *map(self.former[1 - side].get, written)} for side in (0, 1) for written in [[*self._written(*sides[1 - side])]]
+        ]
+        olds, news = (self._named(*side, keys) for side, keys in zip(sides, others, strict=True))
         for name in dict.fromkeys((*olds, *news)):
             before_key, before = olds.get(name, (name, NOWHERE))
             after_key, after = news.get(name, (name, NOWHERE))
@@ -212,10 +228,11 @@ class Differ:
         config = self.configs[side]
         return config is not None and config.setting(*path).node is None
 
-    def _named(self, side: int, path: Path, values: object, common: Collection[ConfigValue]) -> dict[Any, tuple[ConfigValue, ConfigValue]]:
+    def _named(self, side: int, path: Path, values: object, others: Collection[ConfigValue]) -> dict[Any, tuple[ConfigValue, ConfigValue]]:
         """The entries of a mapping that are written in a file, by the usual names of their keys: (key, value).
 
-        A key of both sides keeps its name: in another release it may have another usual name.
+        A key that is one of the `others`, those of the other side, keeps the name that its file has: in another release it may have another
+        usual name, and this side may have been read under it.
         """
         config = self.configs[side]
         if config is None or not isinstance(values, dict):
@@ -224,7 +241,8 @@ class Differ:
         for key in self._written(side, path, values):
             node, value = config.setting(*path, key).node, values[key]
             is_auto = node is not None and node.raw == AUTO and not isinstance(value, dict)
-            entries[key if key in common else self._usual_name(config, path, key)] = (key, AUTO if is_auto else value)
+            own = next((name for name in (key, self.former[side].get(str(key))) if name in others), None)
+            entries[own or self._usual_name(config, path, key)] = (key, AUTO if is_auto else value)
         return entries
 
     def _usual_name(self, config: Config, path: Path, key: str | int) -> str | int:
@@ -261,7 +279,7 @@ class Differ:
         if states[0].text == states[1].text == UNKNOWN and NOWHERE in (before, after):
             return True
         devices = [each.get("device") if isinstance(each, dict) else each for each in (before, after)]
-        if str(after_path[-1]).startswith("offload_") and all(each is NOWHERE or each in (None, "none") for each in devices):
+        if str(after_path[-1]).startswith("offload_") and all(each is NOWHERE or each in (None, "none", AUTO) for each in devices):
             return True
         if before is NOWHERE and isinstance(after, dict):
             return all(equal(value, self._default(0, (*before_path, *path))) for path, value in leaves(after))

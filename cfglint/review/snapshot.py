@@ -45,6 +45,8 @@ class Side:
         is_refused = any(diagnostic.severity == ERROR or not diagnostic.since for diagnostic in refused.values())
         self.lacks_defaults = is_refused and not all(release_of(run, each, run.target[each]).is_known for each in packages)
         self.run = run = Pass(run, [*refused.values()]).run if refused else run
+        renames = (change for diagnostic in refused.values() if diagnostic.fix is not None for _, change in diagnostic.fix.changes)
+        self.former = {change.key: str(change.path[-1]) for change in renames}  # renamed key -> the name that its file has
         self.lines: dict[str, Item] = {}
         try:
             account = RunSummary(run)

@@ -679,6 +679,45 @@ def test_a_key_that_the_release_has_under_another_name_changes_no_number(program
     assert ("max_length: 512 -> 256" in text) is ("512" in after)
 
 
+def test_a_key_that_the_pinned_release_has_not_renamed_yet_is_no_change(checkout, reviewed):
+    checkout.write(train__yaml=f"{TRAINER}warmup_ratio: 0.1\nevaluation_strategy: epoch\n")
+    text = changed_in(checkout, reviewed, requirements__txt=("torch\n", "transformers==4.40.2\n"))
+    assert ("not pinned" in text, "warmup_steps:" in text, "eval_strategy:" in text) == (True, False, False)
+
+
+def test_a_number_of_processes_that_moves_into_the_config_of_the_launcher_is_no_change(checkout, reviewed):
+    line = "accelerate launch --config_file acc.yaml {}train.py --output_dir o\n"
+    checkout.write(acc__yaml="distributed_type: MULTI_GPU\nnum_processes: 2\n", train__py=PARSING)
+    text = changed_in(checkout, reviewed, run__sh=(line.format("--num_processes 2 "), line.format("")))
+    assert "num_processes: 2" not in text
+    assert "num_processes: 4 -> (unset)" in changed_in(checkout, reviewed, run__sh=(line.format("--num_processes 4 "), line.format("")))
+
+
+def test_a_config_that_moves_is_compared_by_its_content(checkout, reviewed):
+    line = "torchrun --nproc_per_node 2 train.py --output_dir o --deepspeed {}/ds.json\n"
+    checkout.write(a_in_ds__json=ENGINE, run__sh=line.format("a"))
+    checkout.commit()
+    checkout.write(b_in_ds__json=ENGINE, run__sh=line.format("b"))
+    checkout.git("rm", "-q", "a/ds.json")
+    text, report = reviewed()
+    assert [setting["effect"] for change in report["changes"] for setting in change["settings"]] == [False], text
+
+
+def test_the_module_of_a_config_with_a_word_for_its_function_is_found(checkout, reviewed):
+    checkout.write(run__sh="torchrun --nproc_per_node 2 train.py --config conf.py:large\n", train__py=PARSING)
+    text = changed_in(checkout, reviewed, conf__py=("c.lr = 1\n", "c.lr = 2\n"))
+    assert "  in conf.py: `lr` 1 -> 2\n" in text
+
+
+def test_words_of_a_line_that_another_class_reads_are_not_gone(checkout, reviewed):
+    loop = "import deepspeed\nfrom transformers import HfArgumentParser, TrainingArguments\n(args,) = HfArgumentParser(TrainingArguments)"
+    program = f"{loop}.parse_args_into_dataclasses()\n{{}}\n"
+    checkout.write(run__sh="deepspeed --num_gpus 2 train.py --output_dir o --learning_rate 1e-4\n")
+    engine = "e, *_ = deepspeed.initialize(model=m, config={'train_batch_size': 8})\ne.backward(l)\ne.step()"
+    text = changed_in(checkout, reviewed, train__py=(program.format("trainer = 1"), program.format(engine)))
+    assert "(unset)" not in text.partition("train_batch_size")[0]
+
+
 def test_a_refusal_of_what_was_unknown_comes_first_and_gives_no_default(checkout, reviewed):
     program = (
         "import os\nfrom trl import SFTConfig, SFTTrainer\n"

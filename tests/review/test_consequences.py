@@ -185,6 +185,10 @@ def test_offload_is_where_the_stage_puts_it(told):
     assert told(engine(), engine(stage=('"stage": 2', f'"stage": 2, {offloads}')), gpus=8) == ["optimizer offload off -> cpu"]
 
 
+def test_a_device_that_deepspeed_leaves_out_is_none(told):
+    assert told(engine(), engine(stage=('"stage": 2', '"stage": 2, "offload_optimizer": {"device": "auto"}')), gpus=8) == []
+
+
 @each_case(
     ("before", "after", "expected"),  # of the keys of a trainer's file
     [

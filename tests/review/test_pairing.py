@@ -5,8 +5,10 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 from cases import each_case
+from cfglint.evaluate import Reason
+from cfglint.launch.program import BEYOND_LIMIT
 from cfglint.launch.scripts import MOST as MOST_CHECKED
-from cfglint.review.pairing import MOST_LAUNCHES, paired, renamed
+from cfglint.review.pairing import MOST_LAUNCHES, may_be_there, paired, renamed
 
 LINES = "".join(f"key_{number}: {number}\n" for number in range(10))
 
@@ -57,6 +59,17 @@ def test_of_a_script_with_more_launches_than_are_checked_those_are_paired_that_a
     alike = [launched(f"a{at}", "x.py", lr=at, seed=1, size=2) for at in range(MOST_CHECKED - 1)]
     before, after = [*alike, launched("old", "x.py", lr=1, seed=2)], [launched("new", "x.py", beta=1, lr=1), *alike]
     assert paired(before, after) == [(each, each) for each in alike]
+
+
+@each_case(
+    ("own", "others", "expected"),
+    [(BEYOND_LIMIT, "", True), ("", BEYOND_LIMIT, True), ("", "", False), ("its config is computed", "", False)],
+)
+def test_a_run_of_a_line_of_both_sides_may_only_not_have_been_reached(own, others, expected):
+    run, same, other = (launched("a", "s.py", lr=lr) for lr in (1, 1, 2))
+    run.not_read = [Reason("program", "the code of `s.py`", own)]
+    same.not_read = other.not_read = [Reason("program", "the code of `s.py`", others)]
+    assert (may_be_there(run, [same]), may_be_there(run, [other])) == (expected, False)
 
 
 def test_very_many_launches_are_paired_by_their_order():

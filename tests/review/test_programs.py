@@ -267,6 +267,30 @@ def test_a_value_that_is_computed_on_one_side_is_not_unset():
     assert changed_values("own.py", texts[1], f"{texts[1]}def of(x=None):\n    pass\n", ()) == {}  # the computed one stands there as before
 
 
+@each_case(
+    ("name", "before", "after", "expected"),
+    [
+        ("a.yaml", "dir: a\n", "dir: [a, b]\n", {"dir": "`dir` a -> [a, b]"}),
+        ("a.yaml", "dir:\n- a\n", "dir: [a]\n", {}),
+        ("a.yaml", "dir: [{x: 1}]\n", "dir: [{x: 2}]\n", {"dir.0.x": "`dir.0.x` 1 -> 2"}),
+        ("a.py", "c.train.ema = True\n", "c.train.ema = False\n", {"ema": "`ema` True -> False"}),
+        ("a.py", "self.ema = None\n", "self.ema = 1\n", {}),  # the state of an object
+    ],
+)
+def test_lists_of_a_file_and_attributes_of_a_program_are_values(name, before, after, expected):
+    assert changed_values(name, before, after, ()) == expected
+
+
+def test_the_end_of_an_evaluation_is_no_change(reviewed, monkeypatch):
+    parsed = "(args,) = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()\nTrainer(None, args).train()\n"
+    text = f"from transformers import HfArgumentParser, Trainer, TrainingArguments\nx = 1\n{parsed}"
+    line = "torchrun --nproc_per_node 2 train.py --output_dir o --per_device_train_batch_size {}\n"
+    monkeypatch.setattr("cfglint.launch.programs.runs_of_program.STEPS", 40)
+    reviewed({"train.py": text, "run.sh": line.format(4)}, {"train.py": text.replace("x = 1\n", "x = 1\n" * 60), "run.sh": line.format(8)})
+    assert all(each["before"] is not None for one in reviewed.changes for each in one["consequences"])
+    assert [setting["key"] for one in reviewed.changes for setting in one["settings"]] == ["per_device_train_batch_size"]
+
+
 def test_a_comment_in_a_program_is_no_change(reviewed):
     assert reviewed({"train.py": program(2)}, {"train.py": f"# of the paper\n\n{program(2)}"}) == ([], [])
     assert reviewed.left_out == []

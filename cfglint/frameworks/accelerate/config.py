@@ -26,6 +26,7 @@ ENGINES = ("DEEPSPEED", "FSDP", "MEGATRON_LM", "TP")
 TPU = ("XLA", "TPU")  # the present and the former name
 FALSE_IS_REFUSED = (0, 34)  # from here on `mixed_precision: no` without quotes; before, YAML's false is read as "no" (config_args.py)
 FLAGS_FIRST = (1, 5)  # from here on a flag takes precedence over the same key in a block of the file; before, the file does
+DEFAULT_STAGE = 2  # DeepSpeedPlugin.zero_stage (utils/dataclasses.py), without a DeepSpeed config
 AXES = ("dp_replicate", "dp_shard", "tp", "cp", "sp")
 
 
@@ -221,13 +222,14 @@ def account(config: AccelerateConfig) -> Summary:
     is_open = config.facts.launch.not_read or config.lacks_engine
     if config.trainer is None and not decided and (config.precision_named or not is_open):
         summary.add(PRECISION, "precision", config.setting("mixed_precision", value="no"))
-    if config.uses_deepspeed and config.has(section, "zero_stage"):
-        summary.add(PRECISION, "ZeRO stage", config.setting(section, "zero_stage"))
+    by_default = config.makes_plugins and not config.has(section, "deepspeed_config_file")
+    if config.uses_deepspeed and (config.has(section, "zero_stage") or by_default):
+        summary.add(PRECISION, "ZeRO stage", config.setting(section, "zero_stage", value=DEFAULT_STAGE))
     for label, key in (("optimizer offload", "offload_optimizer_device"), ("weights offload", "offload_param_device")):
         if config.uses_deepspeed and config.has(section, key):
             from cfglint.frameworks.deepspeed.summary import add_offload
 
-            add_offload(summary, label, config.setting(section, key), config.get(section, "zero_stage", default=2))
+            add_offload(summary, label, config.setting(section, key), config.get(section, "zero_stage", default=DEFAULT_STAGE))
     if config.distributed == "FSDP":
         summary.add(PRECISION, "FSDP version", config.setting("fsdp_config", "fsdp_version", value=1))
     if config.trainer is None and config.facts.launch.consumer in ("", config.kind):

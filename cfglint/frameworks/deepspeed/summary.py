@@ -91,9 +91,9 @@ def precision(config: DeepSpeedConfig, summary: Summary) -> None:
 def add_offload(summary: Summary, label: str, setting: Setting, stage: object) -> None:
     """Add where ZeRO offloads weights or the optimizer to, if it does: below stage 3 no weights, and the optimizer to the CPU alone.
 
-    Source: deepspeed 0.19.8 runtime/zero/stage_1_and_2.py:220, runtime/engine.py:1562, 2384.
+    Source: deepspeed 0.19.8 runtime/zero/stage_1_and_2.py:220, runtime/engine.py:1562, 2384; runtime/config_utils.py:57 leaves out "auto".
     """
-    if setting.value in (None, "none") or stage == 0 or (stage in (1, 2) and "offload_param" in ".".join(map(str, setting.path))):
+    if setting.value in (None, "none", "auto") or stage == 0 or (stage in (1, 2) and "offload_param" in ".".join(map(str, setting.path))):
         return
     if stage in (1, 2) and setting.value == "nvme":
         summary.derive(PRECISION, label, "offload", "cpu", f"{setting}, which is the CPU with ZeRO stage {stage}")

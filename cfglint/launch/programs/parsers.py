@@ -13,7 +13,7 @@ import ast
 from cfglint.evaluate import Reason
 from cfglint.launch.argparse_types import converted
 from cfglint.launch.kinds import every_kind, kind_of_class
-from cfglint.launch.program import ARGPARSE, HF_PARSER, HF_PARSERS, MISSING, TRL_PARSER, Field, ProgramFacts, arguments_of
+from cfglint.launch.program import ARGPARSE, BEYOND_LIMIT, HF_PARSER, HF_PARSERS, MISSING, TRL_PARSER, Field, ProgramFacts, arguments_of
 from cfglint.launch.programs.calls import MadeCall
 from cfglint.launch.programs.classes import PACKAGES, linearized
 from cfglint.launch.programs.line_parsers import LineParser, ParserArgument
@@ -308,7 +308,7 @@ def unread_call(name: str, made: MadeCall, program: ProgramFacts, complete: bool
 
 def beyond_limit(program: ProgramFacts) -> Reason:
     what = f"the code of `{program.path.rpartition('/')[2]}`"
-    return Reason("program", what, "its evaluation stopped at the limit of steps", program.path, opens=True)
+    return Reason("program", what, BEYOND_LIMIT, program.path, opens=True)
 
 
 def unread_at(name: str, made: MadeCall, why: str) -> Reason:

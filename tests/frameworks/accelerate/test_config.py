@@ -152,6 +152,20 @@ def test_summary(text, expected):
     assert found.assumed == ["the script's arguments are not in these files: batch size and length are unknown"]
 
 
+@each_case(
+    ("makes_plugins", "block", "stage"),
+    [
+        (True, "", [2]),
+        (False, "", []),  # another plugin may be that of the program
+        (True, "deepspeed_config:\n  deepspeed_config_file: ds.json\n", []),
+    ],
+)
+def test_the_plugin_that_the_program_makes_of_the_config_has_a_default_stage(makes_plugins, block, stage):
+    found = config(f"distributed_type: DEEPSPEED\nnum_processes: 4\n{block}")
+    found.makes_plugins = makes_plugins
+    assert [item.setting.value for item in account(found).items if item.label == "ZeRO stage"] == stage
+
+
 def test_the_precision_is_that_of_the_deepspeed_file():
     engine = parse("ds.json", '{"fp16": {"enabled": true}}', "json")
     text = "distributed_type: DEEPSPEED\ndeepspeed_config:\n  deepspeed_config_file: ds.json\n"
