@@ -37,6 +37,7 @@ ARGUMENTS = names(
     "num_epochs epochs lr_scheduler_type gradient_checkpointing do_train max_train_steps total_episodes peft_type "
     "micro_batch train_file ds_config lr_decay_style save_interval weight_decay n_epochs train_data"
 )
+IN_FOLDER = (">/", "]/", "}/")  # a folder is to be filled in, in which the named program is
 TRAINED = re.compile("trained|tuned")  # `trained_eval.py` evaluates what has been trained
 BACKWARD = ".backward("  # a call in a training loop of the program itself
 ENGINE = "deepspeed.initialize("
@@ -106,7 +107,8 @@ def trains(line: LaunchLine, names: set[str], read: Callable[[str], str | None],
     is the file of one that is named as a module.
     """
     program = line.program.string.lower() if line.program is not None else ""
-    if line.program is not None and line.program.known and (program.startswith("[") or is_placeholder(program)):
+    to_fill_in = line.program is not None and line.program.known and (program.startswith("[") or is_placeholder(program))
+    if to_fill_in and not any(end in program for end in IN_FOLDER):
         return False  # a usage line: `deepy.py [script.py]`
     name = program.rpartition("/")[2] if not line.module else program
     of_framework = line.module and bool(of_module(name))

@@ -103,17 +103,18 @@ class Repositories:
                 statements = of_former(package, facts, statements)
             if statements:
                 facts = with_statements(facts, package, statements)
-        if set(wanted) <= REQUIRING_NOTHING:
-            return facts
-        from cfglint.frameworks.releases.requirements import OTHERS
+        required = {"torch"} if "transformers" in wanted else set()  # which determines the default optimizer
+        requiring = set(wanted) - REQUIRING_NOTHING
+        if requiring:
+            from cfglint.frameworks.releases.requirements import OTHERS
 
-        required = {other for package in wanted for other in OTHERS.get(package, ())}
+            required.update(other for package in requiring for other in OTHERS.get(package, ()))
         for other in sorted(required - set(wanted) - facts.target.keys()):
             statements = self.look(upwards, other, name, script, program)
             exact = [statement for statement in statements if statement.release and not statement.elsewhere]
             if len(exact) == 1:
                 facts = facts.replace(pinned={**facts.pinned, other: (exact[0].release, exact[0].file)})
-        for package in wanted:
+        for package in wanted if requiring else ():
             if package in facts.bounds:
                 facts = installable(facts, package)
         return facts

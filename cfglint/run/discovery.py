@@ -377,6 +377,8 @@ class Discovery:
         # Its config may be written inside a file of another kind, as accelerate's `deepspeed_config` is.
         packages += [ENGINE] if ENGINE not in packages and any(ENGINE in each.text for each in documents) else []
         packages += facts.launch.code.checked_packages if facts.launch.code is not None else ()
+        line = facts.launch.line
+        packages += [line.launcher] if line is not None and line.problems else []
         for each, kind in zip(documents, kinds, strict=False) if facts.card is None else ():
             facts = facts.on_card(imported(framework(kind).parts["card"])(each) if "card" in framework(kind).parts else None)
         resumes = facts.resume is not None or any(RESUMES in each.text for each in documents)

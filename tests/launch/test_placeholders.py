@@ -63,3 +63,21 @@ def test_several_words_to_fill_in_are_one_word_of_a_page(found, value):
 
 def test_in_a_script_they_are_left_over(found):
     assert found("run.sh", f"{LINE.format('{path to save}')}\n")[0] == []  # the program is not in the project
+
+
+@each_case(("program", "starts"), [("<your folder>/lib/train.py", 1), ("<path/to/train.py>", 0), ("[train.py]", 0)])
+def test_a_program_in_a_folder_to_fill_in_is_a_launch(tmp_path, monkeypatch, capsys, program, starts):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "run.sh").write_text(f'torchrun --nproc_per_node 8 "{program}" --learning_rate 1e-5 --max_steps 3\n')
+    main(["check", "run.sh", "--format", "json"])
+    assert len(json.loads(capsys.readouterr().out)["runs"]) == starts
+
+
+@each_case(("stated", "severity"), [("accelerate==0.10.0", "warning"), ("accelerate==0.34.2", "error")])
+def test_options_of_a_launcher_that_is_not_modelled(tmp_path, monkeypatch, capsys, stated, severity):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "requirements.txt").write_text(f"{stated}\n")
+    (tmp_path / "run.sh").write_text("accelerate launch --num_machine 1 --num_processes 8 train.py --learning_rate 1e-5\n")
+    main(["check", "run.sh", "--format", "json"])
+    found = json.loads(capsys.readouterr().out)["diagnostics"]
+    assert [(each["code"], each["severity"]) for each in found] == [("LCH022", severity)]

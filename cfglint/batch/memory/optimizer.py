@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from cfglint.batch.memory import settings as modes
 
-FUSED_BY_DEFAULT = (2, 8)  # torch; transformers 5.23.0 training_args.py:806
 FOREACH, ONE_COPY = (2,), (2, 1)  # torch: several tensors at a time, and with one copy
 BLOCK_STATE = 1 + 4 / 256
 BLOCK_STATE_4BIT = 0.5 + 4 / 128
@@ -39,11 +38,6 @@ def kind_of(name: str, torch: tuple[int, ...] = ONE_COPY) -> str | None:
     if kind != modes.ADAM_FOREACH or torch >= ONE_COPY:
         return kind
     return modes.ADAM_TWICE if torch >= FOREACH else modes.ADAM_LOOP
-
-
-def default_name(transformers: tuple[int, ...], torch: tuple[int, ...]) -> str:
-    """The Trainer's default `optim`."""
-    return "adamw_torch_fused" if transformers >= (5,) and torch >= FUSED_BY_DEFAULT else "adamw_torch"
 
 
 def state_bytes(kind: str, width: int) -> float:

@@ -47,6 +47,10 @@ class Arguments:
     def release_defaults(self, version: Version) -> ConfigTable:
         return defaults(version)
 
+    def set_optimizer_of_older_torch(self) -> None:
+        if self.defaults.get("optim") == "adamw_torch_fused" and "optim" not in self.redefined:
+            self.defaults = {**self.defaults, "optim": "adamw_torch"}
+
     def kind_of(self, name: str) -> str:
         return type_of(name, self.version)
 

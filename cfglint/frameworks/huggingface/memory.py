@@ -12,11 +12,11 @@ import re
 
 from cfglint.batch.memory import settings as modes
 from cfglint.batch.memory.loss import implementation
-from cfglint.batch.memory.optimizer import default_name, kind_of
+from cfglint.batch.memory.optimizer import kind_of
 from cfglint.batch.memory.settings import Fsdp, Lora, Settings
 from cfglint.evaluate import Unknown
 from cfglint.frameworks.huggingface.config import TrainerConfig
-from cfglint.frameworks.huggingface.fields import DTYPE_KEYS
+from cfglint.frameworks.huggingface.fields import DTYPE_KEYS, defaults
 from cfglint.frameworks.memory.estimate import GPUS_FLAG, ROW_KEYS
 from cfglint.frameworks.memory.inputs import Inputs, Model
 from cfglint.frameworks.peft.adapters import DECISIVE
@@ -256,9 +256,9 @@ class TrainerMemory(Record):
         return modes.FUSED
 
     def optimizer(self) -> str:
-        arguments, torch = self.config.arguments, self.config.facts.version("torch", NEWEST_TORCH)
-        written = "optim" in arguments or "adafactor" in arguments
-        name = arguments.optimizer if written else default_name(self.config.version, torch)
+        name, torch = self.config.arguments.optimizer, self.config.facts.version("torch", NEWEST_TORCH)
+        if isinstance(name, Unknown):
+            name = defaults(self.config.version)["optim"]
         kind = kind_of(name, torch) if isinstance(name, str) else None
         if kind is None:
             self.unread.append(f"optimizer {name} like AdamW")

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.accelerate.config import AccelerateConfig
     from cfglint.launch.overrides import Override
 
+FUSED_BY_DEFAULT = (2, 8)  # release of torch with which AdamW is fused by default (transformers 4.57.1 training_args.py:1291)
 OPENED_WITH_FSDP = (5, 10)  # release of transformers from which `fsdp_config` is read only with `fsdp`
 # Names that programs of their own have for what the Trainer calls otherwise: a file with one has other defaults than the Trainer's.
 OWN_NAMES = OWN_LOOP | set("lr optimizer scheduler epochs num_epochs n_epochs total_episodes grad_accum grad_accum_steps".split())
@@ -44,6 +45,9 @@ class TrainerFiles(Config):
         if isinstance(self.root, dict):
             self.values = self._completed(self.root)
         self.arguments = self.parsed_arguments()
+        torch = facts.target.get("torch") or facts.pinned.get("torch", ("", ""))[0]
+        if torch and facts.version("torch", torch) < FUSED_BY_DEFAULT:
+            self.arguments.set_optimizer_of_older_torch()
         if not facts.launch.is_closed:
             self.arguments.leave_open(reason for reason in facts.launch.not_read if reason.opens)
         is_undeclared = self.framework is FRAMEWORK and not (facts.kind_given or facts.strict_keys or documents[0].is_command)

@@ -6,7 +6,7 @@ from cases import each_case
 from cfglint.batch.cards import cards, offered
 from cfglint.batch.memory.estimate import estimate, largest, largest_micro_batch, on_cards, possible, verdict
 from cfglint.batch.memory.loss import implementation
-from cfglint.batch.memory.optimizer import default_name, kind_of, step_bytes
+from cfglint.batch.memory.optimizer import kind_of, step_bytes
 from cfglint.batch.memory.settings import Lora, Settings, Zero
 from cfglint.batch.memory.shape import UnknownShape, of_config
 from cfglint.batch.shapes import config_of, shape_of
@@ -77,11 +77,6 @@ def test_adapters_under_fsdp_cover_both_widths_of_the_residual_stream() -> None:
 )
 def test_the_loss_of_each_release(version: tuple[int, ...], kind: str) -> None:
     assert implementation(version) == kind
-
-
-def test_the_default_optimizer_is_fused_where_torch_has_it() -> None:
-    assert default_name((5, 23, 0), (2, 8, 0)) == default_name((5, 0, 0), (2, 13, 0)) == "adamw_torch_fused"
-    assert default_name((5, 23, 0), (2, 7, 1)) == default_name((4, 48, 1), (2, 8, 0)) == "adamw_torch"
 
 
 def test_a_model_type_that_has_not_been_read() -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+
 from cases import each_case
+from cfglint.cli import main
 from cfglint.evaluate import Reason, Unknown
 from cfglint.findings.rule import Finding
 from cfglint.frameworks.huggingface.arguments import Arguments
@@ -40,3 +43,21 @@ def test_numbers_and_findings_of_an_open_run(trainer):
     assert open_config.has_unknown
     assert engine.uses_unknown_value(Finding(open_config.setting("save_steps"), "x"), open_config)
     assert not engine.uses_unknown_value(Finding(open_config.setting("max_steps"), "x"), open_config)
+
+
+@each_case(
+    ("stated", "optimizer"),
+    [
+        ("transformers==4.57.1\ntorch==2.7.1", "adamw_torch"),
+        ("transformers==4.57.1\ntorch==2.8.0", "adamw_torch_fused"),
+        ("transformers==4.57.1", "adamw_torch_fused"),
+        ("transformers==4.53.0\ntorch==2.8.0", "adamw_torch"),
+    ],
+)
+def test_the_default_optimizer_is_fused_where_torch_has_it(tmp_path, monkeypatch, capsys, stated, optimizer):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "requirements.txt").write_text(f"{stated}\n")
+    (tmp_path / "train.yaml").write_text("output_dir: o\nper_device_train_batch_size: 2\nlearning_rate: 1.0e-5\n")
+    main(["explain", "train.yaml", "--format", "json"])
+    settings = json.loads(capsys.readouterr().out)["settings"]
+    assert [each["value"] for each in settings if each["key"] == "/optim"] == [optimizer]

@@ -44,8 +44,9 @@ def problems(config: LaunchConfig, code: str) -> Iterator[Finding]:
         remedy = set_key(*problem.remedy) if isinstance(problem.remedy, tuple) else problem.remedy or None
         finding = Finding(setting, problem.message, severity=problem.severity, exception=problem.exception or None, help=remedy)
         finding.for_any_parser = problem.of_launcher
+        finding.depends_on = (*config.outside(line.launcher),) if problem.of_launcher else ()  # which may have other options
         if releases is not None and code in ("LCH031", "LCH032") and not config.facts.is_known(releases.package):
-            finding.depends_on = (unpinned(releases.package),)
+            finding.depends_on = (*finding.depends_on, unpinned(releases.package))
         yield finding
 
 
