@@ -103,7 +103,7 @@ class RunSummary:
         not_known = list(dict.fromkeys(reason.what for reason in self.run.launch.not_known))
         if not not_known and line is not None:  # of a framework that reads the words of the line itself
             values = ((item.setting.name, item.setting.value) for item in self.items)
-            not_known = [f"`{name}`" for name, value in values if isinstance(value, Unknown) and value.reasons]
+            not_known = [*dict.fromkeys(f"`{name}`" for name, value in values if isinstance(value, Unknown) and value.reasons)]
         if not not_known:
             not_known = self._undecided()
         return f"No error in what is known; not known: {first_few(not_known)}" if not_known else lone

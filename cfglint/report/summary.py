@@ -176,6 +176,7 @@ PACE = {  # the label of a number -> how it is told
     "total steps": "{}",
     "epochs": "{} epochs",
     "steps per epoch": "{} per epoch",
+    "schedule's total": "scheduled steps {}",
     "warm-up steps": "warm-up {}",
     "resumes from": "resumes from {}",
     "resumed with": "micro batch {} as in the checkpoint",
@@ -186,11 +187,14 @@ PACE = {  # the label of a number -> how it is told
     "epochs at most": "at most {} epochs",
     "hours": "{} hours",
     "cost": "cost {}",
-    "schedule's total": "scheduled steps {}",
-    "schedule's warm-up": "warm-up {}",
 }
-RATE = {"learning rate": "{}", "schedule": "{}", "optimizer": "{}", "precision": "{}", "ZeRO stage": "ZeRO stage {}"}
+RATE = {
+    **dict.fromkeys(("learning rate", "learning rate (actor)", "schedule", "optimizer", "precision"), "{}"),
+    "bf16": "bf16",
+    "ZeRO stage": "ZeRO stage {}",
+}
 FACTORS = {"micro batch": "micro batch {}", "accumulation": "accumulation {}", "data parallel": "data parallel {}"}
+PROMPTS = {"samples per prompt": "{} samples per prompt", "mini batch (prompts)": "mini batch {}"}  # of a batch that is counted in prompts
 COUNTS = ("steps per epoch", "total steps")
 LEFT_OUT = ("training samples", "checkpoints", "evaluations")  # of what is not known: they follow from the rest
 
@@ -198,6 +202,8 @@ LEFT_OUT = ("training samples", "checkpoints", "evaluations")  # of what is not 
 def as_brief(account: RunSummary, width: int | None = None) -> str:
     """The short answer, folded to a width in columns (80 by default)."""
     items = {item.label: item for item in account.items}
+    if "schedule's warm-up" in items:  # DeepSpeed's own one takes precedence
+        items["warm-up steps"] = items.pop("schedule's warm-up")
     targets = ", ".join(f"{package} {version} ({account.run.target_from[package]})" for package, version in account.run.target.items())
     files = ", ".join(dict.fromkeys(document.path for document in account.run.documents))
     lines = [*verdict(account), *paragraph("", f"{files}: {targets}" if targets else files), *on_asked_gpus(account)]
@@ -226,7 +232,7 @@ def told(items: dict[str, Item], wordings: dict[str, str]) -> list[str]:
             text = wording.format(spelled(value_or_auto(item.setting)))
             text = text.removesuffix("s") if item.setting.value == 1 else text
             found.append(f"{text} (default)" if item.setting.origin == DEFAULT else text)
-    return [*dict.fromkeys(found)]  # the warm-up of the arguments and of the schedule may be the same
+    return found
 
 
 def batch(account: RunSummary, items: dict[str, Item]) -> str:
@@ -238,7 +244,10 @@ def batch(account: RunSummary, items: dict[str, Item]) -> str:
     text = f"{numbers['global_batch']:,}"
     factors = [term for term in terms if term is not None]
     is_product = len(factors) == len(terms) and factors[0] * factors[1] * factors[2] == numbers["global_batch"]
-    text += f" = {' x '.join(map(spelled, terms))} (micro batch x accumulation x data parallel)" if is_product else ""
+    if is_product:
+        text += f" = {' x '.join(map(spelled, terms))} (micro batch x accumulation x data parallel)"
+    else:
+        text = ", ".join([text, *told(items, {**PROMPTS, **FACTORS})])
     consumed = numbers["consumed_batch"]
     text += f", but {consumed:,} samples per step" if consumed is not None and consumed != numbers["global_batch"] else ""
     return f"{text}, {numbers['tokens_per_step']:,} tokens per step" if numbers["tokens_per_step"] is not None else text

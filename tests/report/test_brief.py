@@ -82,9 +82,18 @@ def test_the_schedule_of_an_engine_is_told_once(told, total, warmup, steps):
     assert f"steps      {steps}" in told(text, name="ds_config.json")
 
 
-def test_a_batch_that_is_no_product_is_told_alone(told):
-    line = "python3 -m verl.trainer.main_ppo data.train_batch_size=64 data.train_files=a data.val_files=a actor_rollout_ref.model.path=m\n"
-    assert "batch      64" in told(line, name="run.sh")
+def test_a_batch_that_is_no_product_is_told_with_its_parts(told):
+    line = "python3 -m verl.trainer.main_ppo data.train_batch_size=64 data.train_files=a data.val_files=a actor_rollout_ref.model.path=m "
+    line += "actor_rollout_ref.rollout.n=4\n"
+    assert "batch      64, 4 samples per prompt, mini batch 256 (default), data parallel 8" in told(line, name="run.sh")
+
+
+def test_the_keys_of_a_refused_run_are_told(told):
+    lines = told(
+        "base_model: b\ndatasets: [{path: p, type: sharegpt.x}]\nmicro_batch_size: 2\nnum_epochs: 3\nlearning_rate: 1.0e-5\n", name="a.yml"
+    )
+    assert lines[0].startswith("It would not start")
+    assert {"steps      3 epochs", "rate       1e-5"} <= {*lines}
 
 
 def test_the_gpus_that_are_asked_about(told, tmp_path):

@@ -14,8 +14,21 @@ from cfglint.frameworks.summary import EXAMPLES, GPUS, LENGTH, PRECISION, RATE, 
 COUNT = "samples x num_epochs / batch size, rounded up"
 
 
+WRITTEN = (  # what the keys of a run that is refused say
+    (LENGTH, "epochs", "num_epochs"),
+    (LENGTH, "max steps", "max_steps"),
+    (LENGTH, "warm-up steps", "warmup_steps"),
+    (RATE, "optimizer", "optimizer"),
+    (RATE, "learning rate", "learning_rate"),
+    (RATE, "schedule", "lr_scheduler"),
+)
+
+
 def account(config: AxolotlConfig) -> Summary:
     summary, model = Summary(config.release), config.model
+    for group, label, key in WRITTEN if not config.parsed else ():
+        if config.get(key) is not None:
+            summary.add(group, label, config.setting(key))
     if config.parsed and model is not None:
         length(config, model, summary)
         args, engine = config.arguments, config.deepspeed.values if config.deepspeed is not None else {}
