@@ -46,7 +46,8 @@ def choose_consumer(launch: Launch, line: LaunchLine, command: CommandDocument, 
         launch.is_main = launch.consumer != LAUNCH
         for file in filter(is_unread, line.files):
             what = f"the config `{readable(file.word.string)}`" if file.word.known else "the config"
-            why = "it was not found" if file.word.known else file.word.reasons[0].text
+            missing = "the script writes it" if file.is_written else "it was not found"
+            why = missing if file.word.known else file.word.reasons[0].text
             launch.not_read += (Reason("file", what, why, line.call.path, line.call.line, opens=True),)
         return
     program, own_parser = launch.parser, has_own_arguments(launch, command) or bool(fed) or bool(unmodelled(line))

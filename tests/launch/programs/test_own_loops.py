@@ -610,3 +610,17 @@ def test_the_config_of_a_plugin_may_set_the_precision(run, capsys, plugin, preci
     main(["explain", "run.sh", "--format", "json"])
     settings = {each["name"]: each["value"] for each in json.loads(capsys.readouterr().out)["settings"]}
     assert settings.get("precision") == precision
+
+
+def test_a_loop_of_a_class_whose_arguments_are_a_dataclass_of_the_program(run, tmp_path):
+    (tmp_path / "loops.py").write_text(
+        IMPORTS + "from dataclasses import asdict\nclass Loop:\n    def __init__(self, args):\n        self.args = asdict(args)\n"
+        "        self.accelerator = Accelerator(gradient_accumulation_steps=self.args['accumulation'])\n"
+        "        self.loader = self.accelerator.prepare(DataLoader(rows, batch_size=self.args['batch']))\n"
+        "    def train(self):\n        for batch in self.loader:\n            with self.accelerator.accumulate(model):\n"
+        "                self.accelerator.backward(model(batch))\n                optimizer.step()\n"
+    )
+    code = "from dataclasses import dataclass\nfrom transformers import HfArgumentParser\nfrom loops import Loop\n@dataclass\nclass Own:\n"
+    code += "    batch: int\n    accumulation: int = 1\n[args] = HfArgumentParser(Own).parse_args_into_dataclasses()\nLoop(args).train()\n"
+    line = "accelerate launch --num_processes 4 train.py --batch 2 --accumulation 3"
+    assert run(code, path="run.sh", line=line)["sizes"] == [[2, 3, 24]]
