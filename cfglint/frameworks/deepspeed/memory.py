@@ -9,15 +9,12 @@ from __future__ import annotations
 from cfglint.batch.memory.settings import ADAM_FUSED, FP32, ONE_STATE, SGD, ZERO, Settings, Zero
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.megatron import FRAMEWORK
+from cfglint.frameworks.megatron.config import MegatronConfig
 from cfglint.frameworks.memory.estimate import ROW_KEYS
 from cfglint.frameworks.memory.inputs import Inputs, Model
 from cfglint.frameworks.memory.named_models import MODEL_KEYS, published_model
 from cfglint.source.record import changed
 from cfglint.source.shell.command import WORDS
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.megatron.config import MegatronConfig
 
 # The states of each optimizer name; the step works on the fp32 partition and makes no copy of all states.
 OPTIMIZERS = dict.fromkeys(("adam", "adamw", "lamb", "muadam", "muadamw"), ADAM_FUSED) | dict.fromkeys(("sgd", "musgd"), SGD)
