@@ -220,6 +220,8 @@ def read_options(words: list[Text], flags: Collection[str], short: dict[str, str
         if key in flags:
             options.given[key] = Option(key, word, None)
             continue
+        if key in options.given:
+            options.overridden.append(options.given[key])
         if mark:
             options.given[key] = Option(key, word, word[len(name) + 1 :] if word.known else after_mark(word))
             continue

@@ -33,10 +33,11 @@ class Options(Record):
     """The options before a program.
 
     `rest` are the words from the program on. `open` are the reasons why there may be further options: an unknown
-    word. `missing` is an option without its value, which argparse refuses.
+    word. `missing` is an option without its value, which argparse refuses. `overridden` are given again, and parsed all the same.
     """
 
     given: dict[str, Option] = {}
+    overridden: list[Option] = []
     rest: list[Text] = []
     open: tuple[Reason, ...] = ()
     missing: Option | None = None

@@ -62,9 +62,9 @@ class TrainerFiles(Config):
             self.section(name)
 
     def _accelerate_launch(self) -> AccelerateConfig | None:
-        """The accelerate launch of the run, of its flags where no config file is named; None if it does not start several processes."""
+        """The accelerate launch of the run, of its flags where no config file is named; None if there are none."""
         flags = self.facts.launch.flags
-        if "accelerate" not in self.kinds and not any(flag.key == "distributed_type" for flag in flags):
+        if "accelerate" not in self.kinds and not flags:
             return None
         from cfglint.frameworks.accelerate.config import AccelerateConfig
 

@@ -13,6 +13,7 @@ from cfglint.launch._accelerate_options import OPTIONS
 from cfglint.launch.accelerate_options import ACCUMULATION_VARIABLE, FLAGS, lacking, needed, refused
 from cfglint.launch.launcher import Launcher, integer, not_an_integer, read_options
 from cfglint.launch.launchers.torchrun import refused_value as refused_by_torchrun
+from cfglint.launch.launchers.torchrun import rendezvous
 from cfglint.launch.line import SIZES, LaunchLine, NamedFile, Option
 from cfglint.launch.machine import Machine, Surroundings, number, visible
 from cfglint.source.annotations import Any
@@ -213,7 +214,12 @@ class AccelerateLauncher(OfAccelerate):
             raised = "ValueError: You cannot use `--use_parallelism_config` without `--use_fsdp` and `--fsdp_version=2`. "
             message = "`--use_parallelism_config` requires `--use_fsdp` on the line, whatever the config file has"
             line.refuse("LCH031", option.word, "--use_parallelism_config", message, raised, remedy="pass `--use_fsdp` as well")
-        for name, option in options.given.items():
+        if {"module", "no_python"} <= options.given.keys():
+            raised = "ValueError: --module and --no_python cannot be used together"
+            message = "`--module` and `--no_python` cannot be passed together"
+            line.refuse("LCH031", options.given["no_python"].word, "--no_python", message, raised, remedy="remove `--no_python`")
+        for option in (*options.overridden, *options.given.values()):
+            name = option.name
             flag = option.word.string.partition("=")[0]
             for releases in lacking(name, "-" in flag.lstrip("-")) if self.has_option(flag.lstrip("-")) and not option.in_file else ():
                 message = f"`accelerate launch` has no option `{flag}` in accelerate {releases}"
@@ -223,7 +229,7 @@ class AccelerateLauncher(OfAccelerate):
             if text is None or option.value is None or option.in_file or is_to_be_filled_in(option.value):
                 continue
             refusals = [(f"SystemExit: 2 (error: {message})", of_some) for message, of_some in refused(name, text)]
-            if not refusals and line.inner == "torchrun" and (raised := refused_by_torchrun(name, text)):
+            if not refusals and line.inner == "torchrun" and (raised := refused_by_torchrun(name, text, rendezvous(options))):
                 refusals = [(raised, None)]
             for raised, of_some in refusals:
                 message = f"`--{name}` is {text}, which {self.name} does not accept"

@@ -11,10 +11,10 @@ from cfglint.batch.nodes import Size
 from cfglint.evaluate import Reason
 from cfglint.launch.argparse_types import converted
 from cfglint.launch.launcher import Launcher, complete, integer, read_options
-from cfglint.launch.line import LaunchLine
+from cfglint.launch.line import LaunchLine, Options
 from cfglint.launch.machine import Machine, Surroundings, number, visible
 from cfglint.source.shell.placed_text import Text
-from cfglint.source.shell.tables import names
+from cfglint.source.shell.tables import listed, names
 
 FLAGS = frozenset(("help", "standalone", "module", "no_python", "run_path", "virtual_local_rank", "use_env"))
 OPTIONS = FLAGS | names(  # of torch 1.8 to 2.14
@@ -24,6 +24,11 @@ OPTIONS = FLAGS | names(  # of torch 1.8 to 2.14
 )
 SHORT = {"-m": "module", "-r": "redirects", "-t": "tee", "-h": "help"}
 COUNTED = ("gpu", "auto", "cpu", "xpu")
+PORTS = {"rdzv_endpoint", "master_port", "main_process_port"}
+BACKENDS = ("static", "c10d", "etcd", "etcd-v2")  # without those of other packages
+INTEGERS = listed(  # the first five are positive
+    "read_timeout join_timeout last_call_timeout close_timeout heartbeat_timeout keep_alive_interval keep_alive_max_attempt"
+)
 STREAMS = r"[0123]|(\d:[0123],)*\d:[0123]"  # of all processes, or of some by their local rank
 RANK = ("--local-rank", "use_env", "start the program with `torchrun`, or pass `--use_env` to the launcher")
 
@@ -64,18 +69,46 @@ def not_nodes(name: str, text: str) -> str:
     return f"AssertionError: min_nodes must be > 0 and <= max_nodes, got min_nodes={least}, max_nodes={most}"
 
 
-def refused_value(name: str, text: str) -> str:
+def rendezvous(options: Options) -> str:
+    """The backend of the rendezvous of a line; empty where torch's release decides: without a port, newer ones have `c10d` for `static`."""
+    named = "c10d" if "standalone" in options else options.value("rdzv_backend") or "static"
+    return named if named != "static" or not PORTS.isdisjoint(options.given) else ""
+
+
+def refused_setting(key: str, text: str, backend: str) -> str:
+    """The exception of a rendezvous for a value of `--rdzv_conf` (torch 2.13.0 distributed/elastic/rendezvous)."""
+    count = integer(text)
+    if backend == "static":
+        return f"ValueError: invalid literal for int() with base 10: {text!r}" if key == "timeout" and count is None else ""
+    if backend != "c10d" or key not in INTEGERS:
+        return ""
+    if count is None:
+        return f"ValueError: The rendezvous configuration option '{key}' does not represent a valid integer value."
+    if key not in INTEGERS[:5] or count > 0:
+        return ""
+    from datetime import timedelta
+
+    needed = "a positive integer" if key == INTEGERS[0] else "positive"
+    amount = "" if key == INTEGERS[0] else f" ({timedelta(seconds=count)})"
+    return f"ValueError: The {key.removesuffix('_timeout')} timeout{amount} must be {needed}."
+
+
+def refused_value(name: str, text: str, backend: str) -> str:
     """The exception of torchrun for the value of an option that is no count; empty if it accepts the value."""
     if name in ("tee", "redirects") and not re.fullmatch(STREAMS, text):
         return f"ValueError: {text} does not match: <^[0123]$> or <^(\\d:[0123],)*(\\d:[0123])$>"
     if name == "rdzv_backend" and not text:
         return "ValueError: The rendezvous backend name must be a non-empty string."
+    if name == "rdzv_backend" and text not in BACKENDS:
+        return f"ValueError: The rendezvous backend '{text}' is not registered. Did you forget to call `register`?"
     for pair in text.split(",") if name == "rdzv_conf" and text.strip() else ():
         key, _, value = (part.strip() for part in pair.partition("="))
         if not key:
             return "ValueError: The rendezvous configuration string must be in format <key1>=<value1>,...,<keyN>=<valueN>."
         if not value:
             return f"ValueError: The rendezvous configuration option '{key}' must have a value specified."
+        if raised := refused_setting(key, value, backend):
+            return raised
     count = converted("float", text) if name in ("max_restarts", "monitor_interval") else None
     is_low = isinstance(count, float) and (count < 0 or (count == 0 and name == "monitor_interval"))
     return "AssertionError" if is_low else ""
@@ -117,7 +150,7 @@ class Torchrun(Launcher):
     def check(self, line: LaunchLine) -> None:
         for name, option in line.options.given.items():
             text = option.value.value if option.value is not None else None
-            if text is not None and option.value is not None and (raised := refused_value(name, text)):
+            if text is not None and option.value is not None and (raised := refused_value(name, text, rendezvous(line.options))):
                 message = f"`--{name}` is {text}, which torchrun does not accept"
                 line.refuse("LCH018", option.value, f"--{name}", message, raised, remedy=f"correct `--{name}`, or remove it")
 

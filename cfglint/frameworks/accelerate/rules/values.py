@@ -28,7 +28,7 @@ INDEXED_BLOCKS = ("deepspeed_config", "fsdp_config", "megatron_lm_config", "dyna
 def invalid_distributed_type(config: AccelerateConfig) -> Iterator[Finding]:
     if not config.values:
         return
-    if "distributed_type" not in config.values:
+    if "distributed_type" not in config.values and not config.documents[0].is_command:
         text = "ValueError: A `distributed_type` must be specified in the config file."
         if config.version < TYPE_IS_CHECKED:
             text = "TypeError: ClusterConfig.__init__() missing 1 required positional argument: 'distributed_type'"
