@@ -86,6 +86,7 @@ SMALLER = "'<' not supported between instances of 'int' and 'str'"
 MODES = ("sync", "colocate_async", "separate_async")  # of v1
 OF_SINGLE_PROMPTS = ("algorithm.filter_groups.enable", "trainer.v1.sampler.sync_refill_failed_groups")  # of v1's loader
 COMPARED = ("trainer.critic_warmup", "trainer.save_freq", "trainer.test_freq")  # with numbers, in each step
+STEPS = "trainer.total_training_steps"
 EPOCHS, LOADERS, SEED, SAMPLER = "trainer.total_epochs", "data.dataloader_num_workers", "data.seed", "data.sampler.class_path"
 AGENT_WORKERS = f"{ROLLOUT}.agent.num_workers"
 
@@ -339,6 +340,8 @@ def loops(tree: ComposedConfig, sizes: Sizes) -> Iterator[Refusal]:
     elif tree.since(0, 4) and isinstance(workers, (int, float)) and workers < 0:
         said = "num_workers option should be non-negative; use num_workers=0 to disable multiprocessing."
         found[LOADERS] = f"ValueError: {said}", "init"
+    if isinstance(tree.value(STEPS), str):  # the schedules multiply it by the fraction of their warm-up
+        found[STEPS] = "TypeError: can't multiply sequence by non-int of type 'float'", "init"
     mode = tree.value("trainer.v1.trainer_mode", "sync")
     if v1 and not isinstance(mode, Unknown) and mode not in MODES:
         text = f"ValueError: Unknown trainer '{mode}'. Available trainers: {', '.join(sorted(MODES))}."
@@ -520,12 +523,13 @@ def uninstantiable(values: Operand, section: str, stage: Stage) -> Iterator[Refu
     """
     for name, value in values.items() if isinstance(values, dict) else ():
         key = f"{section}.{name}"
-        if isinstance(value, dict):
-            yield from uninstantiable(value, key, stage)
-        elif name == TARGET and (value is None or (isinstance(value, str) and "." not in value)):
-            what = "Expected a callable target, got" if value is None else "Error locating target"
-            text = f"hydra.errors.InstantiationException: {what} '{value}'"
+        if name == TARGET and not isinstance(value, Unknown) and (not isinstance(value, str) or "." not in value):
+            what = "Error locating target" if isinstance(value, str) else "Expected a callable target, got"
+            of_type = "" if isinstance(value, str) else f" of type '{name_of_type(value)}'"
+            text = f"hydra.errors.InstantiationException: {what} '{value}'{of_type}"
             yield Refusal(OTHER, (key,), f"`{key}` is not the path of a class", text, (remove_key(key),), stage)
+        elif isinstance(value, dict):
+            yield from uninstantiable(value, key, stage)
         elif value == MISSING:
             yield lacking(key, MANDATORY, f"omegaconf.errors.MissingMandatoryValue: Missing mandatory value: {key}", stage)
 

@@ -62,7 +62,13 @@ def test_sections_that_are_no_mappings_are_no_fault_of_ours(sections):
     ("actor", "key", "exception"),
     [
         ({"optim": {"_target_": "name"}}, "optim._target_", "hydra.errors.InstantiationException: Error locating target 'name'"),
-        ({"_target_": None}, "_target_", "hydra.errors.InstantiationException: Expected a callable target, got 'None'"),
+        ({"_target_": None}, "_target_", "hydra.errors.InstantiationException: Expected a callable target, got 'None' of type 'NoneType'"),
+        ({"_target_": 1}, "_target_", "hydra.errors.InstantiationException: Expected a callable target, got '1' of type 'int'"),
+        (
+            {"optim": {"_target_": {}}},
+            "optim._target_",
+            "hydra.errors.InstantiationException: Expected a callable target, got '{}' of type 'DictConfig'",
+        ),
         ({"ppo_epochs": "???"}, "ppo_epochs", f"omegaconf.errors.MissingMandatoryValue: Missing mandatory value: {ACTOR}.ppo_epochs"),
     ],
 )
@@ -131,6 +137,12 @@ def test_workers_need_a_model_and_shards():
             {},
             {"total_epochs": [1, 2]},
             "trainer.total_epochs: TypeError: unsupported operand type(s) for *: 'int' and 'ListConfig'",
+        ),
+        (
+            (0, 7, 0),
+            {},
+            {"total_training_steps": "2x"},
+            "trainer.total_training_steps: TypeError: can't multiply sequence by non-int of type 'float'",
         ),
         ((0, 8, 0), {}, {"total_epochs": 7.5}, "trainer.total_epochs: TypeError: 'float' object cannot be interpreted as an integer"),
         ((0, 9, 1), {}, {"total_epochs": 7.5, "use_v1": True}, ""),
