@@ -68,7 +68,7 @@ RAISED: dict[str, tuple[str, ...]] = {
     'DSP017': ('ValueError: Muon and reduce scatter cannot be used together', 'AssertionError: when enable all_to_all_reduce, reduce_scatter should also be enabled for data type checks.', 'AssertionError: Muon optimizer is not yet compatible with ZeRO Stage 3'),
     'DSP018': ('AssertionError: 12 is not divisible by 8',),
     'DSP019': ('AssertionError: managed_gradient_accumulation=False supports ZeRO overlap_comm only with ZeRO stage 2', 'AssertionError: managed_gradient_accumulation=False is not supported with DeepCompile'),
-    'DSP020': ('AssertionError: Cannot enable both torch autocast and zero quantized weights',),
+    'DSP020': ('AssertionError: Cannot enable both torch autocast and zero quantized weights', 'AssertionError: Cannot enable both torch autocast and fp16'),
     'DSP021': ("AttributeError: 'DeepSpeedEngine' object has no attribute '_set_zero_group_parallelism'",),
     'DSP031': ('AssertionError: Hybrid Optimizer Only Supports DeepSpeedCPUAdam',),
     'DSP032': ("KeyError: 'amsgrad'",),

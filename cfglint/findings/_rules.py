@@ -106,7 +106,7 @@ RULES: dict[str, Head] = {
     "DSP017": ("muon-with-reduce-scatter", "error", "init", ("deepspeed",), "combination", (("found_releases", (((0, 10, 0), (), "", "deepspeed"),)),)),
     "DSP018": ("indivisible-secondary-partition", "error", "init", ("deepspeed",), "combination", (("old_names", ("secondary-partition-does-not-divide",)),)),
     "DSP019": ("unsupported-unmanaged-accumulation", "error", "init", ("deepspeed",), "combination", (("old_names", ("unmanaged-accumulation",)), ("found_releases", (((0, 19, 4), (), "", "deepspeed"),)))),
-    "DSP020": ("autocast-with-quantized-weights", "error", "init", ("deepspeed",), "combination", (("found_releases", (((0, 17, 2), (), "", "deepspeed"),)),)),
+    "DSP020": ("incompatible-autocast", "error", "init", ("deepspeed",), "combination", (("by_version", True), ("old_names", ("autocast-with-quantized-weights",)), ("found_releases", (((0, 17, 2), (), "", "deepspeed"),)))),
     "DSP021": ("secondary-partition-without-optimizer", "error", "init", ("deepspeed",), "combination", ()),
     "DSP030": ("nvme-without-path", "error", "init", ("deepspeed",), "combination", ()),
     "DSP031": ("partial-offload-needs-cpu-adam", "error", "init", ("deepspeed",), "combination", (("found_releases", (((0, 12, 3), (), "", "deepspeed"),)),)),

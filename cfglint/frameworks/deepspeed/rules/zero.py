@@ -20,6 +20,7 @@ def builds_stage_1_or_2(config: DeepSpeedConfig) -> bool:
 
 
 MUON_AT_STAGE_3 = (0, 18, 9)
+AUTOCAST_REPLACES = (0, 18, 3)  # from here on torch_autocast may be set next to fp16 and bf16
 
 
 @rule("DSP011")
@@ -170,12 +171,16 @@ def unsupported_unmanaged_accumulation(config: DeepSpeedConfig) -> Iterator[Find
 
 
 @rule("DSP020")
-def autocast_with_quantized_weights(config: DeepSpeedConfig) -> Iterator[Finding]:
-    if config.get("torch_autocast", "enabled") and config.zero["zero_quantized_weights"]:
-        raised = "AssertionError: Cannot enable both torch autocast and zero quantized weights"
-        setting = config.at("zero_optimization", "zero_quantized_weights")
-        text = "`zero_quantized_weights` is incompatible with `torch_autocast`"
-        yield Finding(setting, text, exception=raised, help="use `bf16` instead of `torch_autocast`")
+def incompatible_autocast(config: DeepSpeedConfig) -> Iterator[Finding]:
+    if not config.get("torch_autocast", "enabled") or not config.looks_up("torch_autocast"):
+        return
+    found = [("zero_optimization", "zero_quantized_weights", "zero quantized weights")] if config.zero["zero_quantized_weights"] else []
+    if config.precision != "fp32" and config.version < AUTOCAST_REPLACES:
+        found.insert(0, (config.precision, "enabled", config.precision.replace("bf", "bfloat")))
+    for *path, said in found[:1]:
+        setting, raised = config.at(*path), f"AssertionError: Cannot enable both torch autocast and {said}"
+        text = f"`{path[-1] if path[-1] != 'enabled' else path[0]}` is incompatible with `torch_autocast`"
+        yield Finding(setting, text, exception=raised, help=remove_key("torch_autocast") | remove_key(".".join(path)))
 
 
 @rule("DSP021")
