@@ -29,31 +29,29 @@ ALL = (IMPORTS, CALLS)
 PACKAGES: dict[str, tuple[str, Release, tuple[str, ...]]] = {
     "accelerate": ("accelerate", (0, 12, 0), ALL),
     "datasets": ("datasets", (2, 0, 0), ALL),
-    "deepspeed": ("deepspeed", (0, 9, 0), ALL),
-    "diffusers": ("diffusers", (0, 20, 0), (IMPORTS,)),
     "huggingface-hub": ("huggingface_hub", (0, 10, 0), ALL),
     "ms-swift": ("swift", (1, 0, 0), (IMPORTS,)),
     "peft": ("peft", (0, 2, 0), ALL),
-    "sglang": ("sglang", (0, 3, 0), ALL),
     "transformers": ("transformers", (4, 30, 0), (CALLS,)),
     "trl": ("trl", (0, 7, 0), (CALLS,)),
-    "verl": ("verl", (0, 2, 0), ALL),
+    "verl": ("verl", (0, 2, 0), (IMPORTS,)),
     "vllm": ("vllm", (0, 2, 0), ALL),
 }
 # Packages whose wheels are large: the modules that are read; of the others it is only known that they are there.
 READ = {
-    "sglang": ("__init__.py", "srt/server_args.py", "srt/entrypoints/engine.py", "srt/utils.py", "srt/utils/__init__.py"),
     "vllm": (
         "__init__.py",
         "engine/arg_utils.py",
         "sampling_params.py",
         "entrypoints/llm.py",
         "inputs.py",
+        "inputs/__init__.py",
+        "config.py",
         "config/__init__.py",
+        "utils.py",
         "utils/__init__.py",
     ),
 }
-DERIVED = ("Trainer", "LLMEngine", "Accelerator")  # how the classes end whose own attributes programs ask for as well
 LISTED = ("Config", "Arguments")  # how the classes end whose fields have tables of their own, with the names to import
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 # Parts of packages that no program imports: its own command line, its tests, and what each model brings.
@@ -173,8 +171,7 @@ class Called:
         seen.add(owner)
         for each in classes.get(owner, ()):
             self.members.setdefault(name, set()).update(each.members, each.attributes)
-            own = each.members | each.attributes if name.endswith(DERIVED) else each.members
-            self.own.update(f"{name}.{member}" for member in own if name == owner)
+            self.own.update(f"{name}.{member}" for member in each.members if name == owner)
             for method, parameters in each.methods.items():
                 if name == owner or (each.is_dataclass and method == "__init__"):
                     self.parameters.setdefault(f"{name}.{method}", set()).update(parameters)

@@ -75,6 +75,7 @@ def test_a_message_without_its_exception(line, rule, remedy):
         ("AttributeError: 'TrainingArguments' object has no attribute 'eval_strategy'", "from transformers 4.41.0 on"),
         ("AttributeError: 'TrainingArguments' object has no attribute 'packing'", "of its own"),
         ("AttributeError: 'SFTConfig' object has no attribute 'max_seq_length'", "write `SFTConfig(max_length=...)`"),
+        ("ModuleNotFoundError: No module named 'verl.workers.fsdp_workers'", "was removed in verl 0.8.0"),
     ],
 )
 def test_what_to_do_is_said(text, remedy):
