@@ -12,6 +12,7 @@ from cfglint.source.shell.placed_text import Text, joined, literal, unknown
 from cfglint.source.shell.reasons import COUNTED, FOLDER, FROM_RUN_TO_RUN
 
 MOST = 1_000
+IN_SUMS = frozenset("0123456789+-*/%^()<>=! ")  # characters of sums of integers
 RANGE = re.compile(r"([\w.-]+)\[(\d+)-(\d+)\]")
 LOOKUPS = {"command": "-v", "type": "-P"}
 MARK = re.compile(r"%s|%d|%0\d{1,2}d")
@@ -99,10 +100,11 @@ def expr(arguments: list[str], stdin: str | None, folder: str | None) -> str:
 
 
 def calculator(arguments: list[str], stdin: str | None, folder: str | None) -> str:
-    """The output of `echo 'a * b' | bc`: integers, and `scale=N;` divisions of two numbers."""
-    if "scale" in (stdin or ""):
+    """The output of `echo 'a * b' | bc` for integers; `^` is the power there, which is `**` to the shell."""
+    text = (stdin or "").strip()
+    if not set(text) <= IN_SUMS:
         raise NotKnown
-    return expr([(stdin or "").strip()], None, None)
+    return expr([text.replace("^", "**")], None, None)
 
 
 def count(arguments: list[str], stdin: str | None, folder: str | None) -> str:

@@ -18,6 +18,7 @@ def started(text):
     [
         ("run $(expr 6 \\* 7) $(expr 7 / 2) $(expr 7 % 4)", ["42 3 3"]),
         ("run $(echo '2 * 3' | bc) $(echo \"7 / 2\" | bc)", ["6 3"]),
+        ("run $(echo '200*10^9 / (4096 * 8 * 4 * 14 * 8)' | bc) $(echo '2^3^2 + 1' | bc)", ["13623 513"]),
         ("run $(echo a b c | wc -w) $(printf 'a\\nb\\n' | wc -l) $(printf abc | wc -c)", ["3 2 3"]),
         (
             "run $(echo Ab-c | tr a-z A-Z) $(echo a,b | tr ',' ' ') $(echo abc | tr -d b) $(echo a1b2 | tr -cd 0123456789)",
