@@ -155,7 +155,7 @@ def header_sizes(line: LaunchLine, header: Header) -> None:
 def missing_files(line: LaunchLine, calls: list[StartedCall], written: set[str]) -> None:
     for file in line.files:
         name = file.word.value
-        file.is_written = name in written
+        file.is_written = file.is_written or name in written
         if file.path is not None or file.is_written or not is_relative(name):
             continue
         if file.outside:

@@ -16,6 +16,7 @@ NO_DEVICE = "RuntimeError: CUDA error: invalid device ordinal"  # of a process w
 MACHINE = Reason("machine", "the number of GPUs of the machine")
 RANKS_OF_SRUN = Reason("program", "the ranks of the program, which srun starts itself")
 SIZES = Reason("derived", "see gpus_per_node / nodes")
+BY_SCRIPT = "the script writes it"  # why a file is not known
 LAUNCHER_CONFIGS = ("launcher:config_file", "launcher:accelerate_config")  # the roles of the config of a launcher
 HOSTFILE = "launcher:hostfile"  # the role of a list of machines, which has no settings
 
@@ -66,7 +67,8 @@ class NamedFile(Record):
     """A file that a line names: its spelling, its role, and its path if the project contains it.
 
     `known`: the folder that the name is relative to is known, and so is the name. `outside`: it leads out of the project.
-    `absent`: it does not exist there, and no other command of the script may write it. `is_written`: a redirection of it does.
+    `absent`: it does not exist there, and no other command of the script may write it. `is_written`: another command of the script
+    has written it; `content` is then what it has written, if that is known and read as a config.
     """
 
     word: Text
@@ -77,6 +79,7 @@ class NamedFile(Record):
     outside: bool = False
     absent: bool = False
     is_written: bool = False
+    content: Text | None = None
 
     @property
     def option(self) -> str:

@@ -10,7 +10,7 @@ from cfglint.launch import findings
 from cfglint.launch.command import SURE, TRAINER_NAMES, behind_dashes, read_arguments
 from cfglint.launch.console_scripts import ConsoleScript, console_scripts
 from cfglint.launch.launcher import PYTHON, Launcher, is_command, is_python, launcher_of, launchers, launchers_by, marks
-from cfglint.launch.line import MACHINE, RANKS_OF_SRUN, LaunchLine, NamedFile
+from cfglint.launch.line import LAUNCHER_CONFIGS, MACHINE, RANKS_OF_SRUN, LaunchLine, NamedFile
 from cfglint.launch.machine import VISIBLE, Machine, Surroundings
 from cfglint.launch.markdown import BEFORE_A_WORD, as_words, unfilled
 from cfglint.launch.slurm import SUBMITTED_FROM, Header, devices_of_step, header, submitted
@@ -19,7 +19,7 @@ from cfglint.source import files
 from cfglint.source.annotations import Any, Callable, Iterable, Sequence
 from cfglint.source.budget import Budget
 from cfglint.source.files import NOTEBOOK
-from cfglint.source.project_files import ROOT, Project
+from cfglint.source.project_files import ROOT, Project, in_folder
 from cfglint.source.shell import MARKDOWN
 from cfglint.source.shell.command import ELLIPSES
 from cfglint.source.shell.execution import HERE, Suspended, UndecidedFolder
@@ -179,6 +179,9 @@ class Reader:
                 call.folder = os.path.normpath(best + call.folder[len(HERE) :])
             call.words = [with_start_folder(word, best) for word in call.words]
             call.environment = {key: with_start_folder(value, best) for key, value in call.environment.items()}
+            call.configs = {
+                os.path.normpath(path.replace(HERE, best, 1)): with_start_folder(value, best) for path, value in call.configs.items()
+            }
         return runs[best], max(scores) > 0
 
     def folder_apart(self, names: Iterable[str]) -> str | None:
@@ -429,6 +432,15 @@ class Reader:
             path = around.path_of(f"{module}.py")
         file.outside = path is None and around.is_outside(written)
         file.path = files.spelled_like(line.call.path, path) if path is not None else None
+        located = in_folder(line.folder, written) if line.folder is not None else None
+        content = line.call.configs.get(located or "")
+        if content is not None and (path is None or self.project.text(located or "") != content.value):
+            file.path, file.is_written = None, True  # what is there now is not what the line reads
+            place = content.place
+            if place is not None and place[0].endswith(findings.CONFIG_ENDS):  # a copy
+                file.path = place[0]
+            elif content.known and file.role not in LAUNCHER_CONFIGS:
+                file.content = content
         file.known = known and line.folder is not None and not written.startswith(("/", "~"))
         if line.is_on_page and file.role not in findings.REQUIRED:  # the config of an example is often one that the reader writes
             file.known = file.known and around.has_folder_of(written)

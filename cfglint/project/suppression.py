@@ -17,7 +17,7 @@ CODE = re.compile(r"[^\s,]+")
 
 def suppress(run: CheckableRun, found: list[Diagnostic]) -> list[Diagnostic]:
     """Mark what the comments of a run's files suppress; returns the diagnostics of unused comments."""
-    documents = {document.path: document for document in run.documents}
+    documents = {document.path: document for document in run.documents if document.is_editable}
     ignores = {path: ignores_in(document) for path, document in documents.items()}
     by_line: dict[str, dict[int, dict[str, list[Ignore]]]] = {path: {} for path in documents}  # the lines that they cover -> code
     for path, ignore in ((path, ignore) for path, listed in ignores.items() for ignore in listed if ignore.code):

@@ -136,7 +136,7 @@ class Pass:
 
     def _apply(self, fixes: list[tuple[Diagnostic, Fix]]) -> None:
         """Apply fixes all at once, which takes one parse; if that is refused, each half, down to a single one, which is then skipped."""
-        documents = {document.path: document for document in every_document(self.of_run)}
+        documents = {document.path: document for document in every_document(self.of_run) if document.is_editable}
         texts = _texts(documents, [fix for _, fix in fixes])
         if texts is None:
             if len(fixes) > 1:
@@ -149,7 +149,7 @@ class Pass:
             changed = next((path for path, _ in fix.changes), diagnostic.place.file)
             self.titles.append((changed, f"{diagnostic.code} {diagnostic.key.removeprefix('/') or diagnostic.name}: {fix.title}"))
         self.of_run = reread_all(self.of_run, texts)
-        after = {document.path: document for document in every_document(self.of_run)}
+        after = {document.path: document for document in every_document(self.of_run) if document.is_editable}
         for path in texts:
             for comment in lost_comments(documents[path], after[path]) if path in after and path in documents else ():
                 self.comments.append((path, comment))
@@ -218,7 +218,7 @@ def writes_of(documents: list[Document], texts: dict[str, str]) -> list[writing.
     """One write per document with a new content; it refuses a file that has changed since it was read."""
     writes: list[writing.Edited] = []
     for document in documents:
-        if document.path in texts:
+        if document.path in texts and document.is_editable:
             identity = Identity((BYTE_ORDER_MARK if is_marked(document) else b"") + document.text.encode("utf-8"))
             writes.append(writing.Edited(document.path, identity, identity.encoded(texts[document.path])))
     return writes

@@ -171,9 +171,12 @@ class CheckedRun(LoadedRun):
         launch = self.configs[0].facts.launch
         names = [name for _, name in self.configs[0].documents[0].missing] if launch.line is not None else []
         written = [name for name in names if launch.line is not None and launch.line.writes(name)]
+        if not written:
+            return launch.not_read
         from cfglint.evaluate import Reason
+        from cfglint.launch.line import BY_SCRIPT
 
-        return launch.not_read + tuple(Reason("file", f"`{name}`", "the script writes it") for name in written)
+        return launch.not_read + tuple(Reason("file", f"`{name}`", BY_SCRIPT) for name in written)
 
     @property
     def is_lone(self) -> bool:

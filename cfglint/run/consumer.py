@@ -12,7 +12,7 @@ from cfglint.launch import Launch
 from cfglint.launch.command import ANYBODYS, ASSUMED, COMMON_NAMES, SURE, TRAINER_NAMES, TRAINER_ONLY, hidden_options, readable
 from cfglint.launch.kinds import ENGINE, LAUNCH, LAUNCHER, TRAINER, is_trainer, kind_of_class
 from cfglint.launch.launcher import launcher_of
-from cfglint.launch.line import LAUNCHER_CONFIGS, LaunchLine, NamedFile
+from cfglint.launch.line import BY_SCRIPT, LAUNCHER_CONFIGS, LaunchLine, NamedFile
 from cfglint.launch.program import HF_PARSERS, OF_LAUNCHER, ProgramFacts, arguments_of
 from cfglint.launch.training import unmodelled
 from cfglint.run.paths import BY_HAND
@@ -46,8 +46,7 @@ def choose_consumer(launch: Launch, line: LaunchLine, command: CommandDocument, 
         launch.is_main = launch.consumer != LAUNCH
         for file in filter(is_unread, line.files):
             what = f"the config `{readable(file.word.string)}`" if file.word.known else "the config"
-            missing = "the script writes it" if file.is_written else "it was not found"
-            why = missing if file.word.known else file.word.reasons[0].text
+            why = (BY_SCRIPT if file.is_written else "it was not found") if file.word.known else file.word.reasons[0].text
             launch.not_read += (Reason("file", what, why, line.call.path, line.call.line, opens=True),)
         return
     program, own_parser = launch.parser, has_own_arguments(launch, command) or bool(fed) or bool(unmodelled(line))
@@ -170,6 +169,8 @@ def unread(launch: Launch, line: LaunchLine, built: ProgramFacts | None) -> tupl
         if file.role in LAUNCHER_CONFIGS and file.path is None and not file.is_written:
             why = file.word.reasons[0].text if not file.word.known else OUTSIDE
             reasons += (Reason("file", OF_LAUNCHER, why, *place),)
+        elif file.is_written and file.path is None and file.content is None and file.kind and not is_unread(file):
+            reasons += (Reason("file", f"`{readable(file.word.string)}`", BY_SCRIPT, *place),)
     consumer = framework(launch.consumer) if launch.consumer else None
     if consumer is not None and consumer.parses_command and launch.project is not None:
         patch = launch.project.patch_of(consumer.source_folder or consumer.package)
@@ -227,7 +228,7 @@ def has_own_arguments(launch: Launch, command: CommandDocument) -> bool:
 
 def is_unread(file: NamedFile) -> bool:
     """Whether the file is the config of a line, not a value for one of its keys, which is unknown or which the project does not contain."""
-    return file.path is None and file.role == "positional" and "=" not in file.word.string
+    return file.path is None and file.content is None and file.role == "positional" and "=" not in file.word.string
 
 
 def is_strict(launch: Launch) -> bool:

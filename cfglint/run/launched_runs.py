@@ -35,6 +35,7 @@ from cfglint.source.record import changed
 from cfglint.source.shell.command import CommandDocument, is_to_be_filled_in
 from cfglint.source.shell.placed_text import unknown_value
 from cfglint.source.shell.reasons import PLACEHOLDER
+from cfglint.source.shell.written_config import WrittenConfig
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -131,13 +132,14 @@ class LaunchedRuns:
         documents: list[Document] = [command]
         kinds = [LAUNCH]
         for file in line.files:
-            if file.path is None or file.role == HOSTFILE or any(document.path == file.path for document in documents):
+            config = self.written_config(file, written, text, lines, which) if file.content is not None else None
+            if config is None and (file.path is None or file.role == HOSTFILE or any(each.path == file.path for each in documents)):
                 continue
-            kind = self.kind_of(file, launch)
+            kind = self.kind_of(file, launch, config)
             if kind:
-                documents.append(self.source.document(file.path, framework(kind).syntax(file.path)))
+                documents.append(config or self.source.document(file.path or "", framework(kind).syntax(file.path or "")))
                 kinds.append(kind)
-            elif file.path not in launch.extra_files:
+            elif file.path is not None and file.path not in launch.extra_files:
                 launch.extra_files += (file.path,)
         for document, kind in given:
             if all(each.path != document.path for each in documents):
@@ -333,15 +335,30 @@ class LaunchedRuns:
         self.facts = self.facts.replace(overrides=set_by_hand, arguments="")
         return self.run(line, text, [line], given)
 
-    def kind_of(self, file: NamedFile, launch: Launch) -> str:
+    def written_config(self, file: NamedFile, line: LaunchLine, text: str, lines: list[LaunchLine], which: int) -> WrittenConfig:
+        """The config that the script of a line has written when the line reads it."""
+        assert file.content is not None
+        name, path = file.word.string, next((path for path, _ in file.content.begins), line.call.path)
+        script = Document(path, text if path == line.call.path else self.source.content(path) or "", "shell")
+        syntax = framework(file.kind).syntax(name) if file.kind in known_kinds() else files.syntax_by_name(name)
+        config = WrittenConfig(name, script, file.content, syntax)
+
+        def again(edited: str) -> Document:
+            documents = self.again(line, lines, edited, which).documents
+            return next((each for each in documents if isinstance(each, WrittenConfig) and each.name == name), config)
+
+        config.again = again
+        return config
+
+    def kind_of(self, file: NamedFile, launch: Launch, config: Document | None) -> str:
         """The kind of a named file: by its role and the program's parser, else by its content; empty if all are unknown."""
         if file.kind:
             return file.kind if file.kind in known_kinds() else ""
-        if file.role == CONFIG_OPTION and reads_config(launch) and file.path is not None:
+        if file.role == CONFIG_OPTION and reads_config(launch) and (config or file.path) is not None:
             return program_kind(launch)
-        if file.path is None or not file.path.lower().endswith(files.EXTENSIONS):
+        if config is None and (file.path is None or not file.path.lower().endswith(files.EXTENSIONS)):
             return ""
-        document = self.source.document(file.path)
+        document = config or self.source.document(file.path or "")
         return "" if document.problems else detect(document)[0] or ""
 
     def gpus_of_one_process(self, line: LaunchLine, launch: Launch, documents: list[Document]) -> int | None:

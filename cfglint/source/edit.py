@@ -69,6 +69,8 @@ def run(document: Document, changes: list[Change], proposed: bool = False) -> tu
 
 def require_editable(document: Document) -> None:
     """Refuse a document whose content cannot be edited by places."""
+    if not document.is_editable:
+        raise EditRefused("what a script writes into a file is not edited", 0)
     if document.problems:
         raise EditRefused("a file that does not parse is not edited", document.problems[0].start)
     if document.text.startswith("\ufeff"):  # YAML's parser does not count it

@@ -39,7 +39,6 @@ PROGRAMS = ("pipeline", "subshell")
 LOOPS = ("for_statement", "c_style_for_statement", "while_statement")
 CONTINUE, BREAK, RETURN = ("continue", 1), ("break", 1), ("return", 1)  # the ways out of a branch
 NOTHING: Mapping[str, Text] = {}
-OF_FILE = "\0"  # begins the name of the variable that holds what a script writes into another one, so that branches merge it
 CONTINUED = "\\\n"
 # A backslash and a blank at the end of a line or before a comment; without a blank before its mark, the comment is more words.
 BLANK_WORD = re.compile(r"(?:[ \t]|\\\n)*(\\[ \t])(?:[ \t]*(?=\n|\Z)|[ \t]+#|(#[^\n;|&<>()'\"`$\\]*))").match
@@ -239,7 +238,7 @@ class Execution:
             return UNCLEAR
         finally:
             del self.ways_out[first:]
-            self.state.variables.update((name, value) for name, value in inner.variables.items() if name.startswith(OF_FILE))
+            self.state.variables.update(inner.written())
 
     @contextmanager
     def branch(self, is_conditional: bool = True) -> Iterator[None]:
@@ -427,7 +426,7 @@ class Execution:
         call = StartedCall(words, env, self.state.folder, self.script.path, line, offset, after, self.conditional > 0, broken)
         call.blanks, call.span = escaped_blanks(words), (start, end)
         call.refused = self.refused if self.runner is None else None
-        call.assumptions = self.assumptions
+        call.assumptions, call.configs = self.assumptions, self.state.configs
         self.state.unclear_status = False
         of_caller = any(from_caller(reason) for word in words for reason in word.reasons)
         call.needs_caller = self.state.needs_caller or (self.state.nounset and of_caller)

@@ -80,7 +80,7 @@ class ShellInterpreter(Execution):
             exported = {**exported_to_job(job.options, exported), **variables}
         if composed is not None:
             state = self.copied()
-            state.variables, state.exported = dict(exported), set(exported)
+            state.variables, state.exported = {**exported, **state.written()}, set(exported)
             if command_name(inner[0]) in REMOTE:
                 state.folder = "~"
             self.apart(run_inner, self, composed, node, state=state)

@@ -7,12 +7,12 @@ from contextlib import contextmanager, suppress
 from cfglint.source.annotations import Iterator, SyntaxNode, Truth
 from cfglint.source.budget import Exhausted
 from cfglint.source.shell.command import is_to_be_filled_in, stands_for_more
-from cfglint.source.shell.execution import DEEPEST_CALL, OF_FILE, RETURN, Execution, ShellReturn
+from cfglint.source.shell.execution import DEEPEST_CALL, RETURN, Execution, ShellReturn
 from cfglint.source.shell.placed_text import Text, joined, unknown
 from cfglint.source.shell.reasons import PLACEHOLDER, UNCLEAR
 from cfglint.source.shell.script import Script, part_of
 from cfglint.source.shell.started_command import Runner, second_word
-from cfglint.source.shell.state import Saved, State
+from cfglint.source.shell.state import OF_FILE, Saved, State
 
 MOST_SCRIPTS = 4  # maximum depth of scripts that call one another
 FILE = 10  # steps for opening another script
@@ -127,7 +127,9 @@ def call_script(
     # A process of its own, which gets only the exported variables, the folder and its arguments.
     refused = shell.refused if shell.refused is not None and shell.refused[1] else None  # not by a placeholder
     is_open = shell.placeholder or refused is not None or any(map(stands_for_more, arguments))
-    state = State(shell.state.folder, located, dict(environment), set(environment), positional=None if is_open else parameters)
+    state = State(
+        shell.state.folder, located, {**environment, **shell.state.written()}, set(environment), positional=None if is_open else parameters
+    )
     state.knows_environment, state.needs_caller = shell.state.knows_environment, shell.state.needs_caller
     runner = None if script.verbatim else shell.runner or Runner(shell.script, node)
     alone: dict[str, object] = {"runner": runner, "stdin": None, "placeholder": False, "locals": [], "refused": refused}

@@ -6,17 +6,18 @@ import os
 import re
 from functools import partial
 
+from cfglint.evaluate import Reason
 from cfglint.source.annotations import Callable, Sequence, SyntaxNode, Truth
 from cfglint.source.shell import filters
 from cfglint.source.shell.arithmetic import NotArithmetic, is_name
 from cfglint.source.shell.execution import Execution, Leave, ShellReturn, Stop, blanks_at_end
 from cfglint.source.shell.expansion import Unknowable
-from cfglint.source.shell.nested_scripts import call_function, evaluated, of_file, sourced
-from cfglint.source.shell.placed_text import EMPTY, Text, any_number, literal, split, unknown
+from cfglint.source.shell.nested_scripts import call_function, evaluated, of_file, script_at, sourced
+from cfglint.source.shell.placed_text import EMPTY, Text, TextPart, any_number, literal, split, unknown
 from cfglint.source.shell.reasons import FOLDER, FROM_INPUT, OF_CALL, OPTION, UNCLEAR, computed, parameter
 from cfglint.source.shell.script import part_of
 from cfglint.source.shell.variables import prefixes, within
-from cfglint.source.shell.wrappers import WRITTEN, with_input
+from cfglint.source.shell.wrappers import CONFIGS, WRITTEN, with_input
 
 Span = tuple[int, int]
 
@@ -30,6 +31,15 @@ WORD_TYPES = frozenset(
 
 PLACEHOLDER = re.compile(r"<(?![\s<>&(])[^<>\n|;&]*(?<![\s\d])>").match  # `<path>`, which the grammar takes for redirections
 CHANGING = ("module", "ml", "conda", "mamba", "micromamba", "spack", "workon", "deactivate", "pyenv", "nvm")  # shell functions
+COPYING = ("cp", "mv", "ln", "install", "rsync")
+# The commands that change files in place, with the option by which they do.
+IN_PLACE = {
+    "sed": re.compile(r"-[nErsz]*i|--in-place").match,
+    "perl": re.compile(r"-\w*i").match,
+    "yq": re.compile(r"-\w*i|--in-?place").match,
+    "sponge": re.compile("").match,
+}
+PRINTING = ("cat", "echo", "printf", *filters.TOOLS)  # commands of which nothing but the output is of interest
 COMMAND_TYPES = WORD_TYPES | {"command_name", "variable_assignment"}
 AWAY = re.compile(r"(1?>>?\|?|&>>?)\s*(?!\s|&1\b|/dev/stdout|>\()").match  # redirections of the output
 CHANGES = re.compile(r"\$\{\w+:?[=?]|\(\(").search  # expansions that change the state
@@ -140,6 +150,7 @@ def start(shell: Execution, words: list[Text], environment: dict[str, Text], nod
         for word in words[1:]:
             keep(shell, written_at(shell, word.value), [shell.stdin], words[1].string in ("-a", "--append"))
     else:
+        change_files(shell, words)
         shell.note(words, environment, node)
     return UNCLEAR
 
@@ -153,19 +164,40 @@ def write_script(shell: Execution, node: SyntaxNode, body: SyntaxNode) -> bool:
     if located is None:
         return False
     printed: list[Text] = []
-    with shell.during(captured=printed):
-        shell.statement(body)
+    is_program = located.endswith(CONFIGS) and body.type == "command" and shell.source(body).split()[0] not in PRINTING
+    if is_program:  # which is looked at as well
+        printed.append(unknown(Reason("program", f"the output of `{shell.source(body).split()[0]}`")))
+    else:
+        with shell.during(captured=printed):
+            shell.statement(body)
     keep(shell, located, printed, shell.source(outputs[0]).startswith(">>"))
-    return True
+    return not is_program
+
+
+def change_files(shell: Execution, words: list[Text]) -> None:
+    """Keep what a command makes of configs: of those that it changes in place, nothing is known; a copy has the content of the other."""
+    name, operands = words[0].string, [word for word in words[1:] if not word.string.startswith("-")]
+    if name in COPYING and len(operands) > 1:
+        target = operands[-1].value
+        if name != "ln" and target is not None and operands[0].value is not None and not target.endswith(CONFIGS):
+            target = f"{target}/{operands[0].string.rpartition('/')[2]}"  # perhaps, and then the same
+        located = written_at(shell, target)
+        if located is not None:
+            original, script = script_at(shell, operands[0])
+            known = script is not None and script.verbatim and Text((TextPart(script.text, (script.path, 0, len(script.text))),))
+            keep(shell, located, [known or unknown(Reason("file", f"`{shell.readable(original)}`"))], False)
+    elif name in IN_PLACE and any(IN_PLACE[name](word.string) for word in words[1:]):
+        for word in operands:
+            keep(shell, written_at(shell, word.value), [unknown(Reason("program", f"what `{name}` changes in it"))], False)
 
 
 def written_at(shell: Execution, name: str | None) -> str | None:
-    """The path of a script that a command writes; None for other files."""
-    return shell.located(name) if name is not None and name.endswith(WRITTEN) else None
+    """The path of a script or config that a command writes; None for other files."""
+    return shell.located(name) if name is not None and name.endswith((*WRITTEN, *CONFIGS)) else None
 
 
 def keep(shell: Execution, located: str | None, printed: list[Text], appends: bool) -> None:
-    """Keep what is written into a script, which is followed where it is started."""
+    """Keep what is written into a script, which is followed where it is started, or into a config."""
     variable = of_file(located or "")
     before = shell.state.variables.get(variable, EMPTY) if appends else EMPTY
     if located is not None and isinstance(before, Text):

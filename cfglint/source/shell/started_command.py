@@ -22,7 +22,8 @@ class StartedCall(Record):
     before it, because parameters, variables or files are missing.
     `called_from` is the command of the followed script that calls the one with this command: (path, line). `assumptions` are the variables
     that count as not set, by the place of the value that would be another one if they were. `job` is the header of the job that the
-    script submits with this command, None if it runs the command itself.
+    script submits with this command, None if it runs the command itself. `configs` are the contents that the script has given to files
+    before it, by their paths; unknown where it changes them.
     """
 
     words: list[Text]
@@ -42,6 +43,7 @@ class StartedCall(Record):
     refused: tuple[Text, str] | None = None
     assumptions: Mapping[tuple[str, int], Reason] = {}
     job: Any = None
+    configs: Mapping[str, Text] = {}
 
     @property
     def cut(self) -> Text | None:

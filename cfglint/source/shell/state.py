@@ -21,12 +21,14 @@ from cfglint.source.shell.placed_text import (
 )
 from cfglint.source.shell.reasons import OF_CALL, TOO_LONG
 from cfglint.source.shell.script import Script
+from cfglint.source.shell.wrappers import CONFIGS
 
 MOST_OPTIONS = 8  # strings of which an unknown one is told to be one
 
 Value = Text | list[Text] | dict[str, Text]
 
 SOURCES = "BASH_SOURCE"
+OF_FILE = "\0"  # begins the name of the variable that holds what a script writes into a file, so that branches merge it
 MOST_PARTS = 5_000  # maximum number of parts of a string, or of members of an array
 LONGEST_VALUE = 200_000  # characters
 BY_SHELL = frozenset(  # names that bash sets
@@ -116,6 +118,16 @@ class State(Record):
         self.variables.pop(name, None)
         self.exported.discard(name)
         self.unset.add(name)
+
+    @property
+    def configs(self) -> dict[str, Text]:
+        """What the script has written so far into configs, by their paths."""
+        written = ((name[len(OF_FILE) :], value) for name, value in self.variables.items() if name.startswith(OF_FILE))
+        return {path: value for path, value in written if isinstance(value, Text) and path.endswith(CONFIGS)}
+
+    def written(self) -> dict[str, Value]:
+        """The variables of what the script has written into files, which the scripts that it calls find there."""
+        return {name: value for name, value in self.variables.items() if name.startswith(OF_FILE)}
 
     def environment(self) -> dict[str, Text]:
         exported = self.exported
