@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import pairwise
 
 Answer = Callable[[str], Collection[str]]
-STEP = 8  # releases between two that are tried in any case
+STEP = 4  # releases between two that are tried in any case
 
 
 def release_of(line: str) -> str:
@@ -33,10 +33,10 @@ class ReleaseChanges:
         signed = [*(f"+{each}" for each in sorted({*now} - {*was})), *(f"-{each}" for each in sorted({*was} - {*now}))]
         return f"{release}: {'; '.join(signed)}" if signed else ""
 
-    def lines(self, releases: Sequence[str], recorded: Iterable[str] = ()) -> list[str]:
+    def lines(self, releases: Sequence[str], recorded: Iterable[str] = (), step: int = STEP) -> list[str]:
         """A line for each release that changes the answer; what comes and goes between two tried ones is seen where it is recorded."""
         changes = {releases.index(release_of(line)) for line in recorded}
-        tried = sorted({*range(0, len(releases), STEP), len(releases) - 1, *changes, *(number - 1 for number in changes)})
+        tried = sorted({*range(0, len(releases), step), len(releases) - 1, *changes, *(number - 1 for number in changes)})
         return [line for start, end in pairwise(tried) for line in self.halved(releases[start : end + 1])]
 
     def halved(self, releases: Sequence[str]) -> list[str]:

@@ -63,6 +63,11 @@ class Launch(Record):
     lacks_line: bool = False
 
     @property
+    def flags_alone(self) -> tuple[Override, ...]:
+        """The flags of a launcher; none where a config file, which was not read, has the other settings."""
+        return () if self.line is not None and self.line.lacks_launcher_config else self.flags
+
+    @property
     def is_closed(self) -> bool:
         """Whether a field that is not written has its default, because all that may set it was read, or is assumed."""
         return not any(reason.opens for reason in self.not_read)

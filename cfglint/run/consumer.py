@@ -84,8 +84,10 @@ def choose_consumer(launch: Launch, line: LaunchLine, command: CommandDocument, 
     if enough and names - COMMON_NAMES and is_free:
         take_trainer_arguments(launch, line, command, names)
         return
-    launch.consumer = fed or next((kind for kind in (ENGINE, LAUNCHER) if kind in kinds), LAUNCH)
-    launch.is_main = bool(fed)
+    launch.consumer = next((kind for kind in (ENGINE, LAUNCHER) if kind in kinds), "")
+    if not launch.consumer:
+        launch.consumer = fed or LAUNCH
+        launch.is_main = launch.consumer != LAUNCH
     if is_free and command.words.get("deepspeed"):  # which the program may not open
         launch.doubts = (parser_of(line),)
 

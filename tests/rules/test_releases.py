@@ -19,6 +19,7 @@ from release_changes import ReleaseChanges
 
 KINDS = ("deepspeed", "huggingface", "accelerate", "trl", "axolotl", "llamafactory", "swift", "megatron_swift", "verl")
 LONGEST = 100  # of a finding in a record of files
+FEWER = 8  # releases between two that are tried: what comes and goes between them is recorded
 FILES = sorted((Path(__file__).parent / "releases").glob("*.txt"))
 NUMBERS = ("micro_batch", "accumulation", "global_batch", "total_steps", "warmup_steps")
 
@@ -78,7 +79,7 @@ def test_what_a_release_changes(kind, root, tmp_path, updating):
     releases, lines = modelled_releases(framework(kind).package), []
     expected = former(root, kind)
     for number, example in enumerate(examples_of(kind)):
-        changes = example.changes(str(tmp_path / str(number))).lines(releases, expected.get(example.name, ()))
+        changes = example.changes(str(tmp_path / str(number))).lines(releases, expected.get(example.name, ()), FEWER)
         lines += [f"{MARK}{example.name}", *changes] if changes else []
     purpose = f"What a release of {framework(kind).package} changes in the findings of an example."
     check_parts(recorded(root, kind), purpose, lines, updating)
@@ -119,7 +120,7 @@ def test_what_a_release_changes_in_files(path, tmp_path, updating):
     recorded = iter([recorded_changes(lines) for lines in read(path).values()])
 
     def answer(kind, facts, texts):
-        return changes_of(kind, facts, texts, tmp_path).lines(modelled_releases(framework(kind).package), next(recorded))
+        return changes_of(kind, facts, texts, tmp_path).lines(modelled_releases(framework(kind).package), next(recorded), FEWER)
 
     check_answers(path, answer, updating)
 

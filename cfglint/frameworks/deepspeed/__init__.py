@@ -72,6 +72,7 @@ class DeepSpeed(Framework):
     parts = {
         "config": "deepspeed.config.DeepSpeedConfig",
         "batch": "deepspeed.batch.resolve",
+        "numbers": "deepspeed.batch.numbers",
         "refusals": "deepspeed.checks.refusals",
         "refused": "deepspeed.rules.refused",
         "model": "deepspeed.memory.model",

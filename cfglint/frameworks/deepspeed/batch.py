@@ -59,11 +59,15 @@ def resolve(config: DeepSpeedConfig) -> Batch:
     size = config.values.get("sequence_parallel_size", 1)
     size = size if isinstance(size, int) and size > 1 else 1
     layout = Layout(config.world_size, tensor_parallel=tensor, sequence_parallel=size if has_sequence_key(config) else 1)
-    layout.pipeline_parallel = stages(config) or 1
-    replica = (size if has_mesh(config) or has_sequence_key(config) else 1) * layout.pipeline_parallel
+    ranks = ranks_of_replica(config) or 1
+    replica = (size if has_mesh(config) or has_sequence_key(config) else 1) * ranks
     micro, samples = taken_by_program(config, settings, divisor)
     parallel = derived("data_parallel", integral(divisor), because)
     samples = samples or consumed(layout, settings, divisor)
+    if config.megatron is not None:
+        layout = config.megatron.batch.layout
+    else:
+        layout.pipeline_parallel = ranks
     numbers = config.loop.numbers if config.loop is not None else None
     turns = numbers.values.get("turns", 1) if numbers is not None else 1  # the calls of `step()`, which DeepSpeed counts
     samples = samples * turns if samples is not None and isinstance(turns, int) else None
@@ -116,8 +120,17 @@ def taken_by_program(config: DeepSpeedConfig, settings: dict[str, Setting], divi
     return micro, size * accumulation * divisor if is_known else None
 
 
-def stages(config: DeepSpeedConfig) -> int | None:
-    """The processes of each replica of a pipeline, 1 without one; None if they are not known."""
+def numbers(config: DeepSpeedConfig) -> dict[str, int | None]:
+    """The steps and the length that Megatron-LM's arguments give; no file of DeepSpeed's has them."""
+    return config.megatron.numbers() if config.megatron is not None else {}
+
+
+def ranks_of_replica(config: DeepSpeedConfig) -> int | None:
+    """The processes of each replica of a pipeline, or of a model that Megatron-LM splits, 1 without; None if they are not known."""
+    if config.megatron is not None:
+        from cfglint.frameworks.megatron.batch import SIZES
+
+        return config.megatron.batch.gpus_per_replica if all(config.megatron.integer(name, 1) for name in SIZES) else None
     if config.loop is None and config.facts.launch.lacks_engine:  # which may be that of a pipeline
         return None
     return 1 if config.loop is None else config.loop.stages
@@ -128,10 +141,12 @@ def data_parallel(config: DeepSpeedConfig) -> tuple[ConfigValue, str, BatchProbl
 
     Source: deepspeed 0.19.8 runtime/pipe/topology.py (PipelineParallelGrid: the world size is a multiple of the stages).
     """
-    ranks, world = stages(config), config.world_size
+    ranks, world = ranks_of_replica(config), config.world_size
     size: Operand = config.values.get("sequence_parallel_size")
     if ranks != 1:
-        because = "data_parallel_size" if has_mesh(config) else "GPUs / stages of the pipeline"
+        because = (
+            "data_parallel_size" if has_mesh(config) else "GPUs / GPUs of a replica" if config.megatron else "GPUs / stages of the pipeline"
+        )
         return (world // ranks if ranks and world else None), because, None
     if has_mesh(config):
         return of_mesh(config, config.values["data_parallel_size"], size)

@@ -19,6 +19,7 @@ from cfglint.source.loaders import HJSON, STRICT_JSON
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cfglint.frameworks.megatron.config import MegatronConfig
     from cfglint.launch.program import OwnLoop
 
 AS_JSON = "DeepSpeed accepts this (hjson), the Hugging Face Trainer does not (json.load)"
@@ -77,6 +78,18 @@ class DeepSpeedConfig(Config):
             self.insertable_auto = ("accumulation",) if has_size else ("accumulation", "micro_batch")
         self._version = super().version
         self._sections: dict[str, ModelSection] = {}
+
+    @property
+    def megatron(self) -> MegatronConfig | None:
+        """The arguments of the line, if they are those of Megatron-LM, which gives the engine its parallel layout (`mpu`)."""
+        from cfglint.frameworks import megatron
+
+        launch = self.facts.launch
+        if launch.command is None or not megatron.FRAMEWORK.takes(launch):
+            return None
+        from cfglint.frameworks.megatron.config import MegatronConfig
+
+        return MegatronConfig([launch.command], self.facts)
 
     @property
     def version(self) -> Version:

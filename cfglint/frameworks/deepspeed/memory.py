@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from cfglint.batch.memory.settings import ADAM_FUSED, FP32, ONE_STATE, SGD, ZERO, Settings, Zero
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
-from cfglint.frameworks.megatron import FRAMEWORK
-from cfglint.frameworks.megatron.config import MegatronConfig
 from cfglint.frameworks.memory.estimate import ROW_KEYS
 from cfglint.frameworks.memory.inputs import Inputs, Model
 from cfglint.frameworks.memory.named_models import MODEL_KEYS, published_model
@@ -61,20 +59,13 @@ def with_engine(settings: Settings, config: DeepSpeedConfig, model: Model) -> Se
     )
 
 
-def megatron(config: DeepSpeedConfig) -> MegatronConfig | None:
-    from cfglint.frameworks.megatron.config import MegatronConfig
-
-    launch = config.facts.launch
-    return MegatronConfig([launch.command], config.facts) if launch.command is not None and FRAMEWORK.takes(launch) else None
-
-
 def arguments(config: DeepSpeedConfig) -> dict[str, str | None]:
     command = config.facts.launch.command
     return WORDS.construct(command) if command is not None else {}
 
 
 def model(config: DeepSpeedConfig) -> Model | None:
-    shaped = megatron(config)
+    shaped = config.megatron
     if shaped is not None:
         return shaped.part("model", None)
     given = arguments(config)
@@ -88,7 +79,7 @@ def inputs(config: DeepSpeedConfig, model: Model) -> Inputs | None:
     batch = config.batch
     micro, ranks, accumulation = batch.micro_batch.integer or 0, batch.data_parallel.integer, batch.accumulation.integer
     known = micro > 0
-    shaped = megatron(config)
+    shaped = config.megatron
     if shaped is not None:
         from cfglint.frameworks.megatron.memory import inputs as megatron_inputs
 

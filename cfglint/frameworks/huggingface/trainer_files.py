@@ -63,7 +63,7 @@ class TrainerFiles(Config):
 
     def _accelerate_launch(self) -> AccelerateConfig | None:
         """The accelerate launch of the run, of its flags where no config file is named; None if there are none."""
-        flags = self.facts.launch.flags
+        flags = self.facts.launch.flags_alone
         if "accelerate" not in self.kinds and not flags:
             return None
         from cfglint.frameworks.accelerate.config import AccelerateConfig

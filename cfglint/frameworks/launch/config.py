@@ -74,7 +74,7 @@ class LaunchConfig(Config):
     def nested_configs(self) -> list[Config]:
         """The config of a framework that the arguments feed without a file, next to the file that another one loads."""
         launch = self.facts.launch
-        is_launched = "accelerate" in self.kinds or launch.flags
+        is_launched = "accelerate" in self.kinds or launch.flags_alone
         if launch.consumer == LAUNCH and is_launched and self.accelerator is not None and self.launcher is not None:
             return [self.launcher, *self.launcher.nested_configs()]
         kind = fed_by(launch)
