@@ -24,7 +24,9 @@ def unrecognized(words: Sequence[str]) -> str:
     return f"SystemExit: 2 (error: unrecognized arguments: {' '.join(words)})"
 
 
-rule("ORL002")(invalid)
+@rule("ORL002")
+def invalid_openrlhf_argument(config: OpenRlhfConfig) -> Iterator[Finding]:
+    return invalid(config)
 
 
 @rule("ORL003")

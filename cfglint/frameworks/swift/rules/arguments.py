@@ -60,7 +60,9 @@ def remaining(words: Sequence[str]) -> str:
     return f"ValueError: remaining_argv: {[*words]}"
 
 
-rule("SWF002")(invalid)
+@rule("SWF002")
+def invalid_swift_argument(config: CommandConfig) -> Iterator[Finding]:
+    return invalid(config)
 
 
 def refused(config: SwiftConfig | MegatronSwiftConfig, code: str) -> Iterator[Finding]:
