@@ -68,7 +68,7 @@ class NamedFile(Record):
 
     `known`: the folder that the name is relative to is known, and so is the name. `outside`: it leads out of the project.
     `absent`: it does not exist there, and no other command of the script may write it. `is_written`: another command of the script
-    has written it; `content` is then what it has written, if that is known and read as a config.
+    has written it; `content` is then what it has written, if that is known and read as a config, `former` the file that it replaces.
     """
 
     word: Text
@@ -80,6 +80,7 @@ class NamedFile(Record):
     absent: bool = False
     is_written: bool = False
     content: Text | None = None
+    former: str | None = None
 
     @property
     def option(self) -> str:

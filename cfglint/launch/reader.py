@@ -435,7 +435,7 @@ class Reader:
         located = in_folder(line.folder, written) if line.folder is not None else None
         content = line.call.configs.get(located or "")
         if content is not None and (path is None or self.project.text(located or "") != content.value):
-            file.path, file.is_written = None, True  # what is there now is not what the line reads
+            file.path, file.former, file.is_written = None, file.path, True  # what is there now is not what the line reads
             place = content.place
             if place is not None and place[0].endswith(findings.CONFIG_ENDS):  # a copy
                 file.path = place[0]

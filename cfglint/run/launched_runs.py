@@ -132,6 +132,7 @@ class LaunchedRuns:
         documents: list[Document] = [command]
         kinds = [LAUNCH]
         for file in line.files:
+            launch.extra_files += (file.former,) if file.former is not None else ()
             config = self.written_config(file, written, text, lines, which) if file.content is not None else None
             if config is None and (file.path is None or file.role == HOSTFILE or any(each.path == file.path for each in documents)):
                 continue
