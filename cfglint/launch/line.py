@@ -165,7 +165,7 @@ class LaunchLine:
 
     @property
     def lacks_launcher_config(self) -> bool:
-        return any(file.role in LAUNCHER_CONFIGS and file.path is None for file in self.files)
+        return any(file.role in LAUNCHER_CONFIGS and file.path is None and file.content is None for file in self.files)
 
     def unsure(self, field: str, *reasons: Reason) -> None:
         for reason in reasons:

@@ -7,7 +7,7 @@ import os
 from cfglint.batch.nodes import fewest_nodes
 from cfglint.evaluate import Reason
 from cfglint.launch.line import MACHINE, LaunchLine
-from cfglint.source.annotations import Any, Syntax
+from cfglint.source.annotations import Any, Mapping, Syntax
 from cfglint.source.project_files import ROOT, Project, in_folder
 from cfglint.source.record import Record
 from cfglint.source.shell.placed_text import Text
@@ -84,11 +84,20 @@ def counted_devices(value: str, machine: Machine) -> int:
 
 
 class Surroundings(Record):
-    """The machine and the project; names of files are relative to the working folder of a command, None if that is unknown."""
+    """The machine and the project; names of files are relative to the working folder of a command, None if that is unknown. `configs` are
+    the contents that its script has given to files by then.
+    """
 
     project: Project
     machine: Machine
     folder: str | None
+    configs: Mapping[str, Text] = {}
+
+    def written(self, name: str) -> Text | None:
+        """What the script has written into a file; None for one that it leaves as it is."""
+        if name.startswith(("/", "~")) or self.folder is None:
+            return self.configs.get(name)
+        return self.configs.get(in_folder(self.folder, name)) if self.configs else None
 
     def path_of(self, name: str) -> str | None:
         full = from_root(name, self.folder)
@@ -110,8 +119,9 @@ class Surroundings(Record):
         return real is not None and bool(self.project.names(real))
 
     def text(self, name: str) -> str | None:
-        path = self.path_of(name)
-        return self.project.read(path) if path is not None else None
+        written = self.written(name)
+        path = self.path_of(name) if written is None else None
+        return self.project.read(path) if path is not None else written.value if written is not None else None
 
     def values(self, name: str) -> dict[Any, Any] | None:
         text = self.text(name)

@@ -10,7 +10,7 @@ from cfglint.launch import findings
 from cfglint.launch.command import SURE, TRAINER_NAMES, behind_dashes, read_arguments
 from cfglint.launch.console_scripts import ConsoleScript, console_scripts
 from cfglint.launch.launcher import PYTHON, Launcher, is_command, is_python, launcher_of, launchers, launchers_by, marks
-from cfglint.launch.line import LAUNCHER_CONFIGS, MACHINE, RANKS_OF_SRUN, LaunchLine, NamedFile
+from cfglint.launch.line import MACHINE, RANKS_OF_SRUN, LaunchLine, NamedFile
 from cfglint.launch.machine import VISIBLE, Machine, Surroundings
 from cfglint.launch.markdown import BEFORE_A_WORD, as_words, unfilled
 from cfglint.launch.slurm import SUBMITTED_FROM, Header, devices_of_step, header, submitted
@@ -19,7 +19,7 @@ from cfglint.source import files
 from cfglint.source.annotations import Any, Callable, Iterable, Sequence
 from cfglint.source.budget import Budget
 from cfglint.source.files import NOTEBOOK
-from cfglint.source.project_files import ROOT, Project, in_folder
+from cfglint.source.project_files import ROOT, Project
 from cfglint.source.shell import MARKDOWN
 from cfglint.source.shell.command import ELLIPSES
 from cfglint.source.shell.execution import HERE, Suspended, UndecidedFolder
@@ -372,7 +372,7 @@ class Reader:
 
     def read(self, launcher: Launcher, call: StartedCall, words: list[Text], name: str = "") -> LaunchLine | None:
         line = LaunchLine(call, name or launcher.name)
-        return self.of_installed(line) if launcher.read(line, words, self.around(call.folder)) else None
+        return self.of_installed(line) if launcher.read(line, words, self.around(call)) else None
 
     def of_installed(self, line: LaunchLine) -> LaunchLine:
         """The line of a command that is started by the place where it is installed, as by `torchrun "$(which swift)" sft`."""
@@ -390,13 +390,13 @@ class Reader:
 
     def program_files(self, line: LaunchLine) -> tuple[str | None, str | None]:
         """(the file of a program, that of one which is named as a module): at most one of them."""
-        name, around = line.program.value if line.program is not None else None, self.around(line.folder)
+        name, around = line.program.value if line.program is not None else None, self.around(line.call)
         if not name:
             return None, None
         return (None, around.path_of(f"{name.replace('.', '/')}{PROGRAM}")) if line.module else (around.path_of(name), None)
 
-    def around(self, folder: str | None) -> Surroundings:
-        return Surroundings(self.project, self.machine, folder)
+    def around(self, call: StartedCall) -> Surroundings:
+        return Surroundings(self.project, self.machine, call.folder, call.configs)
 
     def python(self, call: StartedCall, words: list[Text]) -> LaunchLine | None:
         """Parse `python ...`: a launcher as a module or program, or any other program."""
@@ -425,21 +425,20 @@ class Reader:
         if written is None:
             line.unsure("files", *file.word.reasons)
             return
-        around = self.around(line.folder)
+        around = self.around(line.call)
         path = around.path_of(written)
         module, colon, _ = written.partition(".py:")
         if colon:  # a word for the function that makes the config (ml_collections/config_flags/config_flags.py)
             path = around.path_of(f"{module}.py")
         file.outside = path is None and around.is_outside(written)
         file.path = files.spelled_like(line.call.path, path) if path is not None else None
-        located = in_folder(line.folder, written) if line.folder is not None else None
-        content = line.call.configs.get(located or "")
-        if content is not None and (path is None or self.project.text(located or "") != content.value):
+        content = around.written(written)
+        if content is not None and (path is None or self.project.read(path) != content.value):
             file.path, file.former, file.is_written = None, file.path, True  # what is there now is not what the line reads
             place = content.place
             if place is not None and place[0].endswith(findings.CONFIG_ENDS):  # a copy
                 file.path = place[0]
-            elif content.known and file.role not in LAUNCHER_CONFIGS:
+            elif content.known:
                 file.content = content
         file.known = known and line.folder is not None and not written.startswith(("/", "~"))
         if line.is_on_page and file.role not in findings.REQUIRED:  # the config of an example is often one that the reader writes
@@ -465,7 +464,7 @@ class Reader:
                     continue
                 if name != "deepspeed" and any(mark in name for mark in DATA):
                     continue
-                if name == "deepspeed" and not ends and self.around(line.call.folder).path_of(text) is None:
+                if name == "deepspeed" and not ends and self.around(line.call).path_of(text) is None:
                     line.deepspeed_word = NamedFile(word, "--deepspeed", "deepspeed")
                     continue
                 line.files.append(
@@ -547,7 +546,7 @@ def line_by_hand(reader: Reader, text: str) -> LaunchLine | None:
     first = words[0].value or ""
     if first.endswith(".py"):
         line.program, words = words[0], words[1:]
-        line.program_path = reader.around(here).path_of(first)
+        line.program_path = reader.around(call).path_of(first)
     line.arguments = words
     line.processes, line.machine = reader.machine.gpus, True
     if line.processes is None:
