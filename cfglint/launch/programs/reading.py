@@ -130,13 +130,9 @@ def read_program(path: str, package: str, folders: list[str], read: Callable[[st
     facts.not_read = (*unread_parsers(facts, made), *modules.unparsed.values())
     owners = {construction.scope for construction in made if construction.kind}
     facts.is_called = bool(facts.parser) and not called(scopes, entry).isdisjoint(owners)
-    starts = any(dotted(call.func)[-1:] == ["Accelerator"] for _, call, _ in named)
-    if (
-        own_training(facts)
-        if facts.arguments
-        else not (calls or starts) and any("Accelerator(" in module.text for module in modules.known())
-    ):
-        # its engine may be made by a method
+    names_accelerator = any(dotted(call.func)[-1:] == ["Accelerator"] for _, call, _ in named)
+    may_start_elsewhere = not calls and not names_accelerator and any("Accelerator(" in module.text for module in modules.known())
+    if own_training(facts) if facts.arguments else may_start_elsewhere:  # its engine may be made by a method
         named = [(scope, call, scope.resolve(call.func)) for scope in with_methods(modules, scopes) or scopes for call in scope.calls()]
     given_to_engines = [*configs_of_engines(named)]
     facts.config_files = files_of_engines(facts, [value_of(config, scope) for _, scope, config in given_to_engines])
