@@ -130,9 +130,8 @@ def read_program(path: str, package: str, folders: list[str], read: Callable[[st
     facts.not_read = (*unread_parsers(facts, made), *modules.unparsed.values())
     owners = {construction.scope for construction in made if construction.kind}
     facts.is_called = bool(facts.parser) and not called(scopes, entry).isdisjoint(owners)
-    names_accelerator = any(dotted(call.func)[-1:] == ["Accelerator"] for _, call, _ in named)
-    may_start_elsewhere = not calls and not names_accelerator and any("Accelerator(" in module.text for module in modules.known())
-    if own_training(facts) if facts.arguments else may_start_elsewhere:  # its engine may be made by a method
+    makes_accelerator = any(dotted(call.func)[-1:] == ["Accelerator"] for _, call, _ in named)
+    if own_training(facts) if facts.arguments else not (calls or makes_accelerator) and in_other_module(modules):
         named = [(scope, call, scope.resolve(call.func)) for scope in with_methods(modules, scopes) or scopes for call in scope.calls()]
     given_to_engines = [*configs_of_engines(named)]
     facts.config_files = files_of_engines(facts, [value_of(config, scope) for _, scope, config in given_to_engines])
@@ -511,6 +510,11 @@ def takes_all(sampler: ast.Call, scope: Scope) -> bool:
         return bool(values) and all(isinstance(value, ast.Call) and dotted(value.func) == ["len"] for value in values)
     is_whole = keyword(sampler, "num_samples") is None and keyword(sampler, "replacement") is None
     return dotted(sampler.func)[-1] in PLAIN_SAMPLERS and is_whole
+
+
+def in_other_module(modules: Modules) -> bool:
+    """Whether some module of a program, perhaps a method of a class there, makes an `Accelerator`."""
+    return any("Accelerator(" in module.text for module in modules.known())
 
 
 def own_training(program: ProgramFacts, loop: OwnLoop | None = None) -> tuple[Reason, ...]:
