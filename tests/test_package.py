@@ -101,6 +101,6 @@ def test_it_installs_without_the_network(wheel, tmp_path):
 
 
 def test_the_wheel_is_small(wheel):
-    """Below 2.9 megabytes: 1.7 are code, 0.5 generated tables, 0.2 the schemas in two drafts, 0.3 the pages; 0.3 are the archive's."""
+    """Below 2.95 megabytes: 1.7 are code, 0.55 generated tables, 0.2 the schemas in two drafts, 0.3 the pages; 0.3 are the archive's."""
     size = wheel.stat().st_size
-    assert size < 2_900_000, f"{size} bytes: let generated tables share rows that repeat, or raise the limit here"
+    assert size < 2_950_000, f"{size} bytes: let generated tables share rows that repeat, or raise the limit here"

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from cfglint.batch.solver import SplitRule
 from cfglint.findings.releases import Releases
 from cfglint.frameworks.releases.versions import Version
 from cfglint.source.annotations import Callable, Operand
 from cfglint.source.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.batch.solver import SplitRule
 
 Number = int | float | None
 
@@ -68,4 +71,6 @@ def has_complete_groups(per_prompt: int, size: int | None, steps: int | None) ->
 
 
 def rule_of_groups(per_prompt: int, fits: Callable[[int, int, int], bool]) -> SplitRule:
+    from cfglint.batch.solver import SplitRule
+
     return SplitRule(fits, per_prompt, f"a generation has to be a multiple of num_generations ({per_prompt})")

@@ -12,7 +12,6 @@ incomplete generation too, which it does not make. RLOO generates like this from
 
 from __future__ import annotations
 
-from cfglint.batch.solver import SplitRule
 from cfglint.findings.releases import Releases
 from cfglint.frameworks.huggingface.batch import as_integer, step_numbers
 from cfglint.frameworks.releases.versions import Version
@@ -21,6 +20,10 @@ from cfglint.frameworks.training_data.generated import Generation, Number, has_c
 from cfglint.frameworks.trl.arguments import TrlArguments
 from cfglint.frameworks.trl.config import REPEATS, TrlConfig
 from cfglint.frameworks.trl.fields import SAME_LOOP
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.batch.solver import SplitRule
 
 ACCUMULATES: Version = (0, 17, 0)  # from here on one generation supplies all micro batches of an accumulation
 ONE_MICRO_BATCH = Releases((0, 15, 0), ACCUMULATES)
@@ -78,6 +81,8 @@ def known_number(args: TrlArguments, name: str) -> Number:
 
 def split_rule(config: TrlConfig) -> SplitRule | None:
     """The requirement of the trainer on micro batch and accumulation; None if there is none beyond their product."""
+    from cfglint.batch.solver import SplitRule
+
     args = config.arguments
     if config.only("kto") and args["loss_type"] != WITHOUT_KL and config.trl_version >= SMALLEST_MICRO_BATCH:
         return SplitRule(lambda micro, *_: micro >= SMALLEST_FOR_KL, SMALLEST_FOR_KL, "KTO requires a micro batch of 2")

@@ -13,6 +13,7 @@ from cfglint.frameworks import framework
 from cfglint.frameworks.huggingface.cli_arguments import takes_one
 from cfglint.frameworks.launch.config import LaunchConfig
 from cfglint.frameworks.releases._modelled import RELEASES
+from cfglint.launch.findings import MISSING_FILE
 from cfglint.launch.kinds import is_trainer
 from cfglint.launch.line import NO_DEVICE
 from cfglint.launch.program import HF_PARSERS
@@ -44,7 +45,8 @@ def problems(config: LaunchConfig, code: str) -> Iterator[Finding]:
         remedy = set_key(*problem.remedy) if isinstance(problem.remedy, tuple) else problem.remedy or None
         finding = Finding(setting, problem.message, severity=problem.severity, exception=problem.exception or None, help=remedy)
         finding.for_any_parser = problem.of_launcher
-        finding.depends_on = (*config.outside(line.launcher),) if problem.of_launcher else ()  # which may have other options
+        may_differ = problem.of_launcher and code != MISSING_FILE  # another release may have other options
+        finding.depends_on = (*config.outside(line.launcher),) if may_differ else ()
         if releases is not None and code in ("LCH031", "LCH032") and not config.facts.is_known(releases.package):
             finding.depends_on = (*finding.depends_on, unpinned(releases.package))
         yield finding
