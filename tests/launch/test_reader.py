@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cases import each_case
-from cfglint.launch.machine import Machine
+from cfglint.launch.machine import Machine, Surroundings
 from cfglint.launch.reader import Reader
 from cfglint.source.project_files import ROOT, Project
 
@@ -318,7 +318,7 @@ def test_a_file_that_the_script_makes_is_not_missing():
 )
 def test_a_file_is_found_from_a_folder_of_the_project(name, folder, path):
     reader = Reader(Project("", lambda each: each in ("train.py", "~/train.py", "/train.py"), {}.get), Machine(None, None), None)
-    assert reader.around(folder).path_of(name) == path
+    assert Surroundings(reader.project, reader.machine, folder).path_of(name) == path
 
 
 @each_case(
