@@ -155,7 +155,8 @@ def lines(texts: Iterable[str], indent: str, width: int | None, style: str = "")
 
 def title(comparison: Comparison) -> str:
     """The files of a run, a script with the line of its launch, and their old names if they had others."""
-    files = ", ".join([comparison.name or "", *comparison.files[1:]])
+    others = [file for file in comparison.files[1:] if file != comparison.files[0]]  # a config that the script itself writes is in it
+    files = ", ".join([comparison.name or "", *others])
     files += caller(comparison)
     return f"{', '.join(comparison.renamed)} -> {files}" if comparison.renamed else files
 
