@@ -225,7 +225,7 @@ def check_fact(name: str, value: Any) -> None:
         one_of(name, value, choices[name])
     elif name == "target":
         versions(value)
-    elif annotation == "int" and not (name in ("seed",) and type(value) is int and value == 0):
+    elif annotation == "int" and not (name == "seed" and type(value) is int and value == 0):
         positive(name, value)
     elif annotation == "float":
         number(name, value, above_zero=name in ABOVE_ZERO)

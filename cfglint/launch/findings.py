@@ -24,7 +24,7 @@ from cfglint.launch.line import HOSTFILE, NO_DEVICE, Argument, LaunchLine, LineP
 from cfglint.launch.machine import VISIBLE
 from cfglint.launch.slurm import Header
 from cfglint.source.annotations import Iterable, TypeGuard
-from cfglint.source.files import EXTENSIONS
+from cfglint.source.files import CONFIG_ENDS
 from cfglint.source.record import changed
 from cfglint.source.shell.command import ELLIPSES, CommandDocument, is_in_page, is_placeholder
 from cfglint.source.shell.placed_text import Text
@@ -41,7 +41,6 @@ SAME = (
     ("master_port", "main_process_port", "main_port"),
 )
 NEEDS_VALUE = names("tf32 greater_is_better disable_tqdm")
-CONFIG_ENDS = (*EXTENSIONS, ".toml")
 READ_BY_ACCELERATE = ("--deepspeed", "launcher:deepspeed_config_file")  # by its class HfDeepSpeedConfig
 REQUIRED = ("launcher:config_file", "launcher:accelerate_config", "--deepspeed", "--deepspeed_config", "launcher:deepspeed_config_file")
 CODE = "LCH001"

@@ -83,6 +83,11 @@ class NamedFile(Record):
     former: str | None = None
 
     @property
+    def is_read(self) -> bool:
+        """Whether its content is known: it is a file of the project, or the script has written it."""
+        return self.path is not None or self.content is not None
+
+    @property
     def option(self) -> str:
         return "" if self.role == "positional" else self.role.rpartition(":")[2].lstrip("-")
 
@@ -165,7 +170,7 @@ class LaunchLine:
 
     @property
     def lacks_launcher_config(self) -> bool:
-        return any(file.role in LAUNCHER_CONFIGS and file.path is None and file.content is None for file in self.files)
+        return any(file.role in LAUNCHER_CONFIGS and not file.is_read for file in self.files)
 
     def unsure(self, field: str, *reasons: Reason) -> None:
         for reason in reasons:

@@ -95,9 +95,9 @@ class Surroundings(Record):
 
     def written(self, name: str) -> Text | None:
         """What the script has written into a file; None for one that it leaves as it is."""
-        if name.startswith(("/", "~")) or self.folder is None:
+        if self.folder is None or name.startswith(("/", "~")):
             return self.configs.get(name)
-        return self.configs.get(in_folder(self.folder, name)) if self.configs else None
+        return self.configs.get(in_folder(self.folder, name))
 
     def path_of(self, name: str) -> str | None:
         full = from_root(name, self.folder)
@@ -120,8 +120,10 @@ class Surroundings(Record):
 
     def text(self, name: str) -> str | None:
         written = self.written(name)
-        path = self.path_of(name) if written is None else None
-        return self.project.read(path) if path is not None else written.value if written is not None else None
+        if written is not None:
+            return written.value
+        path = self.path_of(name)
+        return self.project.read(path) if path is not None else None
 
     def values(self, name: str) -> dict[Any, Any] | None:
         text = self.text(name)

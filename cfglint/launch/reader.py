@@ -436,7 +436,7 @@ class Reader:
         if content is not None and (path is None or self.project.read(path) != content.value):
             file.path, file.former, file.is_written = None, file.path, True  # what is there now is not what the line reads
             place = content.place
-            if place is not None and place[0].endswith(findings.CONFIG_ENDS):  # a copy
+            if place is not None and place[0].endswith(files.CONFIG_ENDS):  # a copy
                 file.path = place[0]
             elif content.known:
                 file.content = content
@@ -449,13 +449,13 @@ class Reader:
         if launcher_of(line).lists_files:
             return
         for word in before:
-            if word.string.endswith(findings.CONFIG_ENDS) and word.string not in taken:
+            if word.string.endswith(files.CONFIG_ENDS) and word.string not in taken:
                 line.files.append(NamedFile(word, "positional", ""))
         for argument in arguments:
             name = argument.name
             for index, word in enumerate(argument.texts):
                 text = word.string
-                ends = text.endswith(findings.CONFIG_ENDS)
+                ends = text.endswith(files.CONFIG_ENDS)
                 if index:
                     if ends and not any(mark in name for mark in DATA):
                         line.files.append(NamedFile(word, f"--{name}[]", ""))
@@ -518,7 +518,7 @@ def turn_of(call: StartedCall) -> tuple[object, ...]:
 
 def named_files(words: list[Text]) -> list[str]:
     strings = [word.value.rpartition("=")[2] if word.value.startswith("-") else word.value for word in words if word.value]
-    return [*(string for string in strings if string.endswith((".py", *findings.CONFIG_ENDS))), *modules(strings)]
+    return [*(string for string in strings if string.endswith((".py", *files.CONFIG_ENDS))), *modules(strings)]
 
 
 def modules(strings: list[str]) -> list[str]:

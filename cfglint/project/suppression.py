@@ -9,6 +9,7 @@ from cfglint.findings.rule import BY_CODE
 from cfglint.rules.engine import CheckableRun
 from cfglint.rules.project import inspect_comments
 from cfglint.source.document import SEQUENCE, Document, child
+from cfglint.source.sections import by_path
 
 IGNORE = re.compile(r"\bcfglint:\s*ignore\s*\[([^\[\]]*)\]")
 ADDRESSED = re.compile(r"[#/*]+\s*cfglint:")  # a comment for cfglint
@@ -17,7 +18,7 @@ CODE = re.compile(r"[^\s,]+")
 
 def suppress(run: CheckableRun, found: list[Diagnostic]) -> list[Diagnostic]:
     """Mark what the comments of a run's files suppress; returns the diagnostics of unused comments."""
-    documents = {document.path: document for document in run.documents if document.is_editable}
+    documents = by_path(run.documents)
     ignores = {path: ignores_in(document) for path, document in documents.items()}
     by_line: dict[str, dict[int, dict[str, list[Ignore]]]] = {path: {} for path in documents}  # the lines that they cover -> code
     for path, ignore in ((path, ignore) for path, listed in ignores.items() for ignore in listed if ignore.code):

@@ -191,9 +191,10 @@ class Differ:
         settings come last.
         """
         sides = (0, old_path, old), (1, new_path, new)
-        others = [
-            {*written, *map(self.former[1 - side].get, written)} for side in (0, 1) for written in [[*self._written(*sides[1 - side])]]
-        ]
+        others = []  # the keys of the other side of each, and the names that its file has for them
+        for side in reversed(sides):
+            written = [*self._written(*side)]
+            others.append({*written, *map(self.former[side[0]].get, written)})
         olds, news = (self._named(*side, keys) for side, keys in zip(sides, others, strict=True))
         for name in dict.fromkeys((*olds, *news)):
             before_key, before = olds.get(name, (name, NOWHERE))

@@ -15,7 +15,7 @@ from cfglint.source.change import Change, Edit, EditRefused
 from cfglint.source.document import Document, Part
 from cfglint.source.files import BYTE_ORDER_MARK, Identity
 from cfglint.source.record import Record
-from cfglint.source.sections import every_document, file_document, reread_all
+from cfglint.source.sections import by_path, every_document, file_document, reread_all
 
 FindingKey: TypeAlias = tuple[str, str, str]  # code, file, key
 Span: TypeAlias = tuple[str, int, int]  # file, start, end
@@ -64,20 +64,7 @@ def apply_fixes(run: CheckedRun, unsafe: bool = False, suppress: Callable[[Check
         tried.update(diagnostic.identity for diagnostic in chosen)
         after = Pass(run, chosen)
         if after.refused:
-            # The fixes that together leave the run one that starts: a value that was ignored, or a string, may be refused once it is used.
-            # `harmful` collects the others, with the resulting error.
-            kept: list[Diagnostic] = []
-            waiting = [chosen]
-            while waiting:
-                group = waiting.pop()
-                attempt = Pass(run, kept + group)
-                if not attempt.refused:
-                    kept += group
-                elif len(group) > 1:
-                    waiting += [group[len(group) // 2 :], group[: len(group) // 2]]
-                else:
-                    harmful[group[0].identity] = next(error.code for error in attempt.run.diagnostics if error.severity == ERROR)
-            after = Pass(run, kept)
+            after = Pass(run, _harmless(run, chosen, harmful))
         run = after.run
         done.texts.update(after.texts)
         done.titles += after.titles
@@ -92,6 +79,25 @@ def apply_fixes(run: CheckedRun, unsafe: bool = False, suppress: Callable[[Check
                 reason = f"{unsafe_because(diagnostic)}; pass --unsafe-fixes to apply it"
             done.skipped.append(Skipped(diagnostic.code, diagnostic.file, diagnostic.line, reason))
     return done
+
+
+def _harmless(run: CheckedRun, chosen: list[Diagnostic], harmful: dict[FindingKey, str]) -> list[Diagnostic]:
+    """The fixes that together leave the run one that starts; `harmful` collects the others, with the resulting error.
+
+    A value that was ignored, or that was a string, may be refused by the framework once it is used.
+    """
+    kept: list[Diagnostic] = []
+    waiting = [chosen]
+    while waiting:
+        group = waiting.pop()
+        attempt = Pass(run, kept + group)
+        if not attempt.refused:
+            kept += group
+        elif len(group) > 1:
+            waiting += [group[len(group) // 2 :], group[: len(group) // 2]]
+        else:
+            harmful[group[0].identity] = next(error.code for error in attempt.run.diagnostics if error.severity == ERROR)
+    return kept
 
 
 def _chosen(run: CheckedRun, unsafe: bool, tried: set[FindingKey]) -> list[Diagnostic]:
@@ -136,7 +142,7 @@ class Pass:
 
     def _apply(self, fixes: list[tuple[Diagnostic, Fix]]) -> None:
         """Apply fixes all at once, which takes one parse; if that is refused, each half, down to a single one, which is then skipped."""
-        documents = {document.path: document for document in every_document(self.of_run) if document.is_editable}
+        documents = by_path(every_document(self.of_run))
         texts = _texts(documents, [fix for _, fix in fixes])
         if texts is None:
             if len(fixes) > 1:
@@ -149,7 +155,7 @@ class Pass:
             changed = next((path for path, _ in fix.changes), diagnostic.place.file)
             self.titles.append((changed, f"{diagnostic.code} {diagnostic.key.removeprefix('/') or diagnostic.name}: {fix.title}"))
         self.of_run = reread_all(self.of_run, texts)
-        after = {document.path: document for document in every_document(self.of_run) if document.is_editable}
+        after = by_path(every_document(self.of_run))
         for path in texts:
             for comment in lost_comments(documents[path], after[path]) if path in after and path in documents else ():
                 self.comments.append((path, comment))

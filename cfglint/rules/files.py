@@ -50,23 +50,24 @@ def duplicate_key(config: Config) -> Iterator[Finding]:
         if not any(map(has_duplicates, document.mappings())):
             continue
         for path, _, node in document.walk():
-            if has_duplicates(node):
-                text = document.text
-                last: dict[str, tuple[Node, Node]] = {key.raw: (key, value) for key, value in node.pairs()}
-                for key, value in node.pairs():
-                    winner, kept = last[key.raw]
-                    if winner is key or key.raw == "<<" or winner.start in refused or key.start in refused:
-                        continue
-                    line = document.position(winner.start)[0]
-                    in_effect = kept.raw or None if kept.kind == SCALAR else config.get(*path, key.raw)
-                    yield Finding(
-                        Setting((*path, key.raw), value.raw, WRITTEN, document, value, key),
-                        f"duplicate key `{key.raw}`: this value is overridden at line {line}",
-                        related=(Setting((*path, key.raw), in_effect, WRITTEN, document, kept, winner),),
-                        on_key=True,
-                        severity=INFO if value.kind == kept.kind and text[value.start : value.end] == text[kept.start : kept.end] else None,
-                        help=f"keep one of the two `{key.raw}`",
-                    )
+            if not has_duplicates(node):
+                continue
+            text = document.text
+            last: dict[str, tuple[Node, Node]] = {key.raw: (key, value) for key, value in node.pairs()}
+            for key, value in node.pairs():
+                winner, kept = last[key.raw]
+                if winner is key or key.raw == "<<" or winner.start in refused or key.start in refused:
+                    continue
+                line = document.position(winner.start)[0]
+                in_effect = kept.raw or None if kept.kind == SCALAR else config.get(*path, key.raw)
+                yield Finding(
+                    Setting((*path, key.raw), value.raw, WRITTEN, document, value, key),
+                    f"duplicate key `{key.raw}`: this value is overridden at line {line}",
+                    related=(Setting((*path, key.raw), in_effect, WRITTEN, document, kept, winner),),
+                    on_key=True,
+                    severity=INFO if value.kind == kept.kind and text[value.start : value.end] == text[kept.start : kept.end] else None,
+                    help=f"keep one of the two `{key.raw}`",
+                )
 
 
 def has_duplicates(node: Node) -> bool:

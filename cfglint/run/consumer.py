@@ -169,7 +169,7 @@ def unread(launch: Launch, line: LaunchLine, built: ProgramFacts | None) -> tupl
         if file.role in LAUNCHER_CONFIGS and file.path is None and not file.is_written:
             why = file.word.reasons[0].text if not file.word.known else OUTSIDE
             reasons += (Reason("file", OF_LAUNCHER, why, *place),)
-        elif file.is_written and file.path is None and file.content is None and file.kind and not is_unread(file):
+        elif file.is_written and not file.is_read and file.kind and not is_unread(file):
             reasons += (Reason("file", f"`{readable(file.word.string)}`", BY_SCRIPT, *place),)
     consumer = framework(launch.consumer) if launch.consumer else None
     if consumer is not None and consumer.parses_command and launch.project is not None:
@@ -228,7 +228,7 @@ def has_own_arguments(launch: Launch, command: CommandDocument) -> bool:
 
 def is_unread(file: NamedFile) -> bool:
     """Whether the file is the config of a line, not a value for one of its keys, which is unknown or which the project does not contain."""
-    return file.path is None and file.content is None and file.role == "positional" and "=" not in file.word.string
+    return not file.is_read and file.role == "positional" and "=" not in file.word.string
 
 
 def is_strict(launch: Launch) -> bool:

@@ -131,17 +131,18 @@ class LaunchedRuns:
         line, command = line_and_command(launch)
         documents: list[Document] = [command]
         kinds = [LAUNCH]
+        launch.extra_files = tuple(file.former for file in line.files if file.former is not None)
         for file in line.files:
-            launch.extra_files += (file.former,) if file.former is not None else ()
             config = self.written_config(file, written, text, lines, which) if file.content is not None else None
-            if config is None and (file.path is None or file.role == HOSTFILE or any(each.path == file.path for each in documents)):
+            path = config.path if config is not None else file.path
+            if path is None or (config is None and (file.role == HOSTFILE or any(each.path == path for each in documents))):
                 continue
             kind = self.kind_of(file, launch, config)
             if kind:
-                documents.append(config or self.source.document(file.path or "", framework(kind).syntax(file.path or "")))
+                documents.append(config or self.source.document(path, framework(kind).syntax(path)))
                 kinds.append(kind)
-            elif file.path is not None and file.path not in launch.extra_files:
-                launch.extra_files += (file.path,)
+            elif config is None and path not in launch.extra_files:
+                launch.extra_files += (path,)
         for document, kind in given:
             if all(each.path != document.path for each in documents):
                 documents.append(document)
@@ -355,12 +356,13 @@ class LaunchedRuns:
         """The kind of a named file: by its role and the program's parser, else by its content; empty if all are unknown."""
         if file.kind:
             return file.kind if file.kind in known_kinds() else ""
-        if file.role == CONFIG_OPTION and reads_config(launch) and (config or file.path) is not None:
+        if file.role == CONFIG_OPTION and reads_config(launch) and file.is_read:
             return program_kind(launch)
-        if config is None and (file.path is None or not file.path.lower().endswith(files.EXTENSIONS)):
-            return ""
-        document = config or self.source.document(file.path or "")
-        return "" if document.problems else detect(document)[0] or ""
+        if config is None:
+            if file.path is None or not file.path.lower().endswith(files.EXTENSIONS):
+                return ""
+            config = self.source.document(file.path)
+        return "" if config.problems else detect(config)[0] or ""
 
     def gpus_of_one_process(self, line: LaunchLine, launch: Launch, documents: list[Document]) -> int | None:
         """The GPUs that the one process of a line spreads its batches over; None if that is not known."""

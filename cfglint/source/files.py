@@ -15,6 +15,7 @@ WIDE_MARKS = ((b"\xff\xfe\0\0", "UTF-32"), (b"\0\0\xfe\xff", "UTF-32"), (b"\xff\
 JSON_EXTENSIONS = (".json", ".jsonc", ".hjson", ".config")
 NOTEBOOK = ".ipynb"
 EXTENSIONS = (".yaml", ".yml", *JSON_EXTENSIONS)  # of files that may be configurations
+CONFIG_ENDS = (*EXTENSIONS, ".toml")  # of those that a launch line may name
 TYPED = "<command>"  # the name, in place of that of a file, of a command line that was typed
 READING = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)  # never waits for a pipe
 

@@ -47,6 +47,11 @@ def every_document(documents: list[Document]) -> list[Document]:
     return [*documents, *(document for path, document in found.items() if path not in paths)]
 
 
+def by_path(documents: list[Document]) -> dict[str, Document]:
+    """The documents of files by their paths, without the configs that a script writes, whose path is that of the script."""
+    return {document.path: document for document in documents if document.is_editable}
+
+
 def reread_all(documents: list[Document], texts: Mapping[str, str]) -> list[Document]:
     """The documents, those parsed again whose files have new contents; a call may take its values from several files."""
     return [reread_with(document, texts) for document in documents]

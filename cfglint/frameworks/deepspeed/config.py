@@ -46,6 +46,7 @@ class DeepSpeedConfig(Config):
         "global_batch": "train_batch_size",
     }
     _optimizer: Optimizer | type | None = Unset
+    _megatron: MegatronConfig | type | None = Unset
 
     def __init__(
         self,
@@ -82,14 +83,16 @@ class DeepSpeedConfig(Config):
     @property
     def megatron(self) -> MegatronConfig | None:
         """The arguments of the line, if they are those of Megatron-LM, which gives the engine its parallel layout (`mpu`)."""
-        from cfglint.frameworks import megatron
-
         launch = self.facts.launch
-        if launch.command is None or not megatron.FRAMEWORK.takes(launch):
-            return None
-        from cfglint.frameworks.megatron.config import MegatronConfig
+        if self._megatron is Unset and launch.command is not None:
+            from cfglint.frameworks import megatron
 
-        return MegatronConfig([launch.command], self.facts)
+            self._megatron = None
+            if megatron.FRAMEWORK.takes(launch):
+                from cfglint.frameworks.megatron.config import MegatronConfig
+
+                self._megatron = MegatronConfig([launch.command], self.facts)
+        return None if self._megatron is Unset else self._megatron  # type: ignore[return-value]
 
     @property
     def version(self) -> Version:

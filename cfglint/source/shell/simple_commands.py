@@ -8,6 +8,7 @@ from functools import partial
 
 from cfglint.evaluate import Reason
 from cfglint.source.annotations import Callable, Sequence, SyntaxNode, Truth
+from cfglint.source.files import CONFIG_ENDS
 from cfglint.source.shell import filters
 from cfglint.source.shell.arithmetic import NotArithmetic, is_name
 from cfglint.source.shell.execution import Execution, Leave, ShellReturn, Stop, blanks_at_end
@@ -17,7 +18,7 @@ from cfglint.source.shell.placed_text import EMPTY, Text, TextPart, any_number, 
 from cfglint.source.shell.reasons import FOLDER, FROM_INPUT, OF_CALL, OPTION, UNCLEAR, computed, parameter
 from cfglint.source.shell.script import part_of
 from cfglint.source.shell.variables import prefixes, within
-from cfglint.source.shell.wrappers import CONFIGS, WRITTEN, with_input
+from cfglint.source.shell.wrappers import WRITTEN, with_input
 
 Span = tuple[int, int]
 
@@ -164,9 +165,10 @@ def write_script(shell: Execution, node: SyntaxNode, body: SyntaxNode) -> bool:
     if located is None:
         return False
     printed: list[Text] = []
-    is_program = located.endswith(CONFIGS) and body.type == "command" and shell.source(body).split()[0] not in PRINTING
+    started = shell.source(body).split()[0] if body.type == "command" else ""
+    is_program = located.endswith(CONFIG_ENDS) and bool(started) and started not in PRINTING
     if is_program:  # which is looked at as well
-        printed.append(unknown(Reason("program", f"the output of `{shell.source(body).split()[0]}`")))
+        printed.append(unknown(Reason("program", f"the output of `{started}`")))
     else:
         with shell.during(captured=printed):
             shell.statement(body)
@@ -176,24 +178,29 @@ def write_script(shell: Execution, node: SyntaxNode, body: SyntaxNode) -> bool:
 
 def change_files(shell: Execution, words: list[Text]) -> None:
     """Keep what a command makes of configs: of those that it changes in place, nothing is known; a copy has the content of the other."""
-    name, operands = words[0].string, [word for word in words[1:] if not word.string.startswith("-")]
+    name = words[0].string
+    if name not in COPYING and not (name in IN_PLACE and any(IN_PLACE[name](word.string) for word in words[1:])):
+        return
+    operands = [word for word in words[1:] if not word.string.startswith("-")]
     if name in COPYING and len(operands) > 1:
         target = operands[-1].value
-        if name != "ln" and target is not None and operands[0].value is not None and not target.endswith(CONFIGS):
-            target = f"{target}/{operands[0].string.rpartition('/')[2]}"  # perhaps, and then the same
+        if name != "ln" and target is not None and operands[0].value is not None and not target.endswith(CONFIG_ENDS):
+            target = f"{target}/{operands[0].string.rpartition('/')[2]}"  # in a folder; of another file nothing is kept
         located = written_at(shell, target)
         if located is not None:
             original, script = script_at(shell, operands[0])
-            known = script is not None and script.verbatim and Text((TextPart(script.text, (script.path, 0, len(script.text))),))
-            keep(shell, located, [known or unknown(Reason("file", f"`{shell.readable(original)}`"))], False)
-    elif name in IN_PLACE and any(IN_PLACE[name](word.string) for word in words[1:]):
+            content = unknown(Reason("file", f"`{shell.readable(original)}`"))
+            if script is not None and script.verbatim:
+                content = Text((TextPart(script.text, (script.path, 0, len(script.text))),))
+            keep(shell, located, [content], False)
+    elif name in IN_PLACE:
         for word in operands:
             keep(shell, written_at(shell, word.value), [unknown(Reason("program", f"what `{name}` changes in it"))], False)
 
 
 def written_at(shell: Execution, name: str | None) -> str | None:
     """The path of a script or config that a command writes; None for other files."""
-    return shell.located(name) if name is not None and name.endswith((*WRITTEN, *CONFIGS)) else None
+    return shell.located(name) if name is not None and name.endswith((*WRITTEN, *CONFIG_ENDS)) else None
 
 
 def keep(shell: Execution, located: str | None, printed: list[Text], appends: bool) -> None:

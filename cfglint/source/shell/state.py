@@ -6,6 +6,7 @@ from itertools import chain, takewhile
 
 from cfglint.evaluate import Reason
 from cfglint.source.annotations import ConfigValue, SyntaxNode
+from cfglint.source.files import CONFIG_ENDS
 from cfglint.source.record import Record, changed
 from cfglint.source.shell.placed_text import (
     BLANKS,
@@ -21,7 +22,6 @@ from cfglint.source.shell.placed_text import (
 )
 from cfglint.source.shell.reasons import OF_CALL, TOO_LONG
 from cfglint.source.shell.script import Script
-from cfglint.source.shell.wrappers import CONFIGS
 
 MOST_OPTIONS = 8  # strings of which an unknown one is told to be one
 
@@ -122,8 +122,8 @@ class State(Record):
     @property
     def configs(self) -> dict[str, Text]:
         """What the script has written so far into configs, by their paths."""
-        written = ((name[len(OF_FILE) :], value) for name, value in self.variables.items() if name.startswith(OF_FILE))
-        return {path: value for path, value in written if isinstance(value, Text) and path.endswith(CONFIGS)}
+        written = self.written().items()
+        return {name[len(OF_FILE) :]: value for name, value in written if isinstance(value, Text) and name.endswith(CONFIG_ENDS)}
 
     def written(self) -> dict[str, Value]:
         """The variables of what the script has written into files, which the scripts that it calls find there."""

@@ -96,7 +96,6 @@ TMUX = frozenset(("-t", "-N", "-s", "-n", "-c", "-e", "-x", "-y", "-F", "-l"))
 SHELLS = ("bash", "sh", "zsh", "dash", "ksh")
 SCRIPTS = (".sh", ".bash", ".zsh", ".ksh")
 WRITTEN = (".sh", ".bash", ".slurm", ".sbatch", ".job")  # the ends of the names of scripts that are followed where another one writes them
-CONFIGS = (".json", ".yaml", ".yml", ".toml")  # of configs, which are what the script has written when a command reads them
 MOST = 12
 
 

@@ -28,10 +28,10 @@ class WrittenConfig(Part):
         self._places = [(0, 0)]  # (offset in the content, offset in the script) of its parts
         offset = end = 0
         for part in content.parts:
-            is_here = part.place is not None and part.place[0] == script.path and part.place[1] >= end
-            start = part.place[1] if is_here and part.place is not None else end
-            end = part.place[2] if is_here and part.place is not None else end
-            self._places.append((offset, start))
+            path, start, after = part.place or ("", 0, 0)
+            is_here = path == script.path and start >= end  # else of a variable, which is set elsewhere
+            self._places.append((offset, start if is_here else end))
+            end = after if is_here else end
             offset += len(part.text or "")
 
     def position(self, offset: int) -> tuple[int, int]:
