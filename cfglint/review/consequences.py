@@ -74,16 +74,16 @@ def consequences_of(old: Side | None, new: Side | None, settings: list[SettingCh
         if not have_trainers or not all(kind and framework(kind).is_engine for kind in missing):
             return lost
         sizes = [consequence for consequence in batch(old, new, changed_keys) if consequence.what != "memory"]
-        consequences = [*lost, *subjects(settings), *sizes, *length(old, new)]
+        consequences = [*lost, *subjects(old, new, settings), *sizes, *length(old, new)]
         return [*consequences, *lines_of_read_file(old, new), *from_settings(old, new, settings, changing(consequences))]
     if lacks_program(old, new):
         now = "is no longer found in the project" if new.run.assumed else "is found in the project now"
         text = f"the program of the line {now}: what it computes is not compared"
-        return [Consequence("program", text, known=False), *subjects(settings), *launch(old, new)]
+        return [Consequence("program", text, known=False), *subjects(old, new, settings), *launch(old, new)]
     consequences = [
         *start(old, new),
         *another_trainer(old, new),
-        *subjects(settings),
+        *subjects(old, new, settings),
         *launch(old, new),
         *batch(old, new, changed_keys),
         *length(old, new),
@@ -184,9 +184,13 @@ def start(old: Side, new: Side) -> Iterator[Consequence]:
     yield Consequence("verdict", text, was, now, known=now is not None)
 
 
-def subjects(settings: list[SettingChange]) -> Iterator[Consequence]:
-    """What a run trains with: other data, another model, other adapters, or a training that is switched on or off."""
-    by_subject = [(subject_of(setting), setting) for setting in settings]
+def subjects(old: Side, new: Side, settings: list[SettingChange]) -> Iterator[Consequence]:
+    """What a run trains with: other data, another model, other adapters, or a training that is switched on or off.
+
+    A program that does not take an argument has the model or the data elsewhere.
+    """
+    taken = (each for each in settings if all(side.takes(each.key) for side in (old, new)))
+    by_subject = [(subject_of(setting), setting) for setting in taken]
     for what in ("training", "model", "data", "adapter"):
         changes = [change for subject, change in by_subject if subject == what]
         if changes:

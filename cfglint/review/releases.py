@@ -48,7 +48,9 @@ def release_of(run: CheckedRun, package: str, version: str) -> Release:
         source, _ = facts.outside_from.get(package, (facts.outside[package], ""))
         return Release(version, f"{source} (checked as {version})", False)
     if facts.is_known(package):
-        return Release(version, version, True)
+        stated = facts.target.get(package, version)  # one that is not modelled is checked as another
+        is_asked = stated == version or nearest_modelled(package, stated) is None
+        return Release(version, version if is_asked else f"{stated} (checked as {version})", True)
     if package in run.facts.target and package not in facts.bounds:  # a framework of the run requires it
         return Release(version, version, True)
     # The findings are those of the release that is named.
@@ -100,10 +102,12 @@ def changed_releases(before: CheckedRun, after: CheckedRun) -> list[tuple[str, R
 
 def release_changes(before: CheckedRun, after: CheckedRun) -> list[ReleaseChange]:
     """The changes of the releases of a run, with the file that states the new one, else the one that stated the old one."""
-    return [
-        ReleaseChange(package, old.text, new.text, stated_by(after, package) or stated_by(before, package))
-        for package, old, new in changed_releases(before, after)
-    ]
+    changes: list[ReleaseChange] = []
+    for package, old, new in changed_releases(before, after):
+        was, now = stated_by(before, package), stated_by(after, package)
+        earlier = f"{old.text} in {was}" if was and now and was != now else old.text
+        changes.append(ReleaseChange(package, earlier, new.text, now or was))
+    return changes
 
 
 def stated_by(run: CheckedRun, package: str) -> str:

@@ -48,7 +48,12 @@ def estimated(old: Side, new: Side) -> Iterator[Consequence]:
     # An epoch has a sample for each completion of a prompt.
     was, now = (side.line("generations") for side in (old, new))
     completions = 1 if was == now else now / was if isinstance(was, int) and isinstance(now, int) and was else None
-    if not epochs[0] or not epochs[1] or not times or not completions or old.run.facts.num_examples != new.run.facts.num_examples:
+    if (
+        not (epochs[0] and epochs[1] and by_epochs(old) and by_epochs(new))
+        or not times
+        or not completions
+        or old.run.facts.num_examples != new.run.facts.num_examples
+    ):
         return
     factor = epochs[1] / epochs[0] / times * completions
     if isclose(factor, 1):

@@ -104,6 +104,9 @@ def setting_changes(old: Side, new: Side) -> list[SettingChange]:
             if spans not in seen and not (kind == LAUNCH and change.key in counts):
                 seen.add(spans)
                 changes.append(change)
+                if kind == LAUNCH and change.effect and not any(side.takes(change.key) for side in (old, new)):
+                    change.effect = False
+                    change.notes.append("the program does not take it")
     there = [{basename(document.path) for document in side.run.documents} for side in (old, new)]
     for change in changes:  # a file that moved is compared itself
         names = {basename(str(state.value)) for state in (change.before, change.after)}

@@ -10,6 +10,7 @@ from cfglint.findings.diagnostic import ERROR, Diagnostic
 from cfglint.findings.setting import DEFAULT
 from cfglint.frameworks import framework
 from cfglint.frameworks.summary import FILLED, Item
+from cfglint.launch.kinds import LAUNCH
 from cfglint.launch.line import HOSTFILE
 from cfglint.review.releases import release_of
 from cfglint.rewrite.apply_fixes import Pass
@@ -88,6 +89,16 @@ class Side:
                 key = "" if file.role == "positional" else file.role.rpartition(":")[2].lstrip("-")
                 missing.append((file.word.string.removeprefix(f"{ROOT}/"), file.kind, why if file.word.known else "is not known", key))
         return missing
+
+    def takes(self, key: str) -> bool:
+        """Whether the program of the run takes an argument, as far as its parser was read."""
+        program = self.run.launch.parser
+        if program is None or program.not_read or program.evaluations is None:
+            return True
+        if not program.parser:
+            return not program.takes_nothing
+        name = key.replace("-", "_")
+        return program.accepts(name) or any(config.has_field(name) for config in self.run.configs if config.kind != LAUNCH)
 
     def number(self, name: str) -> int | None:
         return self.run.resolved.get(name)

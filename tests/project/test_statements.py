@@ -227,6 +227,8 @@ def test_requirements(text, expected):
         ("README.md", "Transformers and torch 4.40.0, released with 4.40.0 examples\n", None),
         ("README.md", "Transformers has 4.40.0 problems that we solve\n", None),
         ("README.md", "transformers 4.40.99 was never released\n", None),
+        ("README.md", "With transformers, 4.40B weights use 55 GB.\n", None),
+        ("README.md", "- tested with no transformers, 4.40.0 of torch\n", None),
         (
             "README.md",
             f"git clone https://github.com/huggingface/transformers.git\ncd transformers\ngit checkout {COMMIT}\npip install .\n",

@@ -465,6 +465,12 @@ def test_epochs_of_verl_are_told_without_the_number_of_prompts(told):
     )
 
 
+def test_epochs_that_a_limit_of_steps_ends_are_not_the_length(told):
+    data = "pretraining_dataset: [{path: json, data_files: [a.jsonl]}]\nval_set_size: 0.05\n"
+    text = f"base_model: m\nsequence_len: 512\nmicro_batch_size: 2\nlearning_rate: 2e-4\nnum_epochs: 5\n{data}max_steps: 500\n"
+    assert told(text, text.replace("epochs: 5", "epochs: 500"), kind="axolotl") == []
+
+
 def test_a_precision_is_named_however_the_file_sets_it(compare):
     [sentence] = [each.text for each in compare(None, engine(), gpus=8).sentences if each.what == "run"]
     assert "precision bf16" in sentence

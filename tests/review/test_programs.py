@@ -80,6 +80,25 @@ def test_a_program_that_a_line_starts_is_reviewed_in_its_run(reviewed):
     assert told[0][1]["global_batch"] == 2.0
 
 
+TAKEN = "from trl import GRPOConfig, ModelConfig, TrlParser\nargs, m = TrlParser((GRPOConfig, ModelConfig)).parse_args_and_config()\n"
+
+
+@each_case(
+    ("before", "after", "texts"),
+    [
+        (program("2"), program("2"), []),
+        (program("2"), TAKEN + TRAINED, []),
+        (TAKEN + TRAINED, TAKEN + TRAINED, ["another model: `model_name_or_path` (unset) -> x"]),
+    ],
+)
+def test_an_argument_that_a_program_did_not_take_is_no_other_model(reviewed, before, after, texts):
+    line = "accelerate launch --num_processes 2 train.py --output_dir o"
+    sides = ({"train.py": before, "run.sh": f"{line}\n"}, {"train.py": after, "run.sh": f"{line} --model_name_or_path x\n"})
+    _, told = reviewed(*sides)
+    assert [text for text in told if text.startswith("another model")] == texts
+    assert bool(reviewed.changes[0]["no_effect"]) == (before == after and not texts)
+
+
 def test_one_process_that_spreads_its_model_is_not_one_gpu(reviewed):
     load = "from transformers import AutoModel\nmodel = AutoModel.from_pretrained('m', device_map='auto')\n"
     before = {"train.py": load + program("2"), "run.sh": "torchrun --nproc_per_node 2 train.py\n"}

@@ -130,6 +130,25 @@ def test_a_pin_that_appears_disappears_or_is_a_commit(recipes, repinned, review,
     assert review()[1].splitlines()[0] == f"requirements.txt: {text}"
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "text"),
+    [
+        ("accelerate==0.18.0\n", "accelerate>=0.18\n", "requirements.txt: accelerate 0.18.0 (checked as 0.20.0) -> not pinned (>=0.18; "),
+        (
+            "accelerate>=0.30\n",
+            "accelerate\n",
+            "environment.yml: accelerate not pinned (>=0.30; checked as 1.15.0) in requirements.txt -> ",
+        ),
+    ],
+)
+def test_a_release_is_named_as_its_file_states_it(checkout, repinned, review, before, after, text):
+    checkout.write(run__sh="accelerate launch --config_file a.yaml train.py\n", a__yaml="num_processes: 2\nnum_machines: 1\n")
+    checkout.write(train__py="from accelerate import Accelerator\na = Accelerator()\n")
+    checkout.write(**{} if "==" in before else {"environment__yml": "dependencies:\n  - accelerate>=0.20\n"})
+    repinned(before, after)
+    assert review()[1].startswith(text)
+
+
 COMMIT = "transformers @ git+https://github.com/huggingface/transformers@1a2b3c4\n"
 
 

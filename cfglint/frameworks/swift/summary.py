@@ -26,8 +26,7 @@ def account(config: SwiftConfig) -> Summary:
     if made is not None and config.arguments.is_grpo:
         summary.derive(BATCH, "generations", "num_generations", made.per_prompt, config.setting("num_generations").place)
         summary.derive(BATCH, "generation batch", SIZE, made.size, f"micro batch x GPUs x {STEPS}", needs=GPUS)
-        prompts = made.size // made.per_prompt if made.size and made.per_prompt else None
-        summary.derive(BATCH, "prompts", "prompts", prompts, "of one generation: generation batch / generations")
+        summary.derive(BATCH, "prompts", "prompts", made.prompts, "of one generation: generation batch / generations")
         summary.derive(BATCH, "generation steps", STEPS, made.steps, "micro batches that one generation feeds")
     summary.assumed.append("samples longer than `max_length` are dropped before training, unless `truncation_strategy` says otherwise")
     return summary

@@ -37,6 +37,12 @@ class Generation(Record):
         elif self.steps is None and at_once:
             self.steps = self.size // at_once
 
+    @property
+    def prompts(self) -> int | None:
+        """The prompts of one generation; None if they are unknown, or the last one would lack completions."""
+        size, each = self.size, self.per_prompt
+        return size // each if isinstance(size, int) and isinstance(each, int) and each and not size % each else None
+
     def loaded(self, examples: int | None, micro: int | None, release: Version) -> tuple[int | None, int | None]:
         """(completions per epoch, completions of one process per generation); None for an unknown number."""
         size, steps, per_prompt, passes = self.size, self.steps, self.per_prompt, self.passes

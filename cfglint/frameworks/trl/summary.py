@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.setting import Setting
-from cfglint.frameworks.huggingface.batch import as_integer, of
+from cfglint.frameworks.huggingface.batch import of
 from cfglint.frameworks.huggingface.summary import account as of_trainer
 from cfglint.frameworks.summary import BATCH, GPUS, LENGTH, Summary
 from cfglint.frameworks.trl.batch import GENERATION, GENERATION_STEPS, generation
@@ -28,10 +28,9 @@ def account(config: TrlConfig) -> Summary:
         summary.add(LENGTH, "longest sample", setting)
     if config.own_sampler:
         made = generation(config)
-        prompts = as_integer(made.size // made.per_prompt) if made.size and made.per_prompt else None
         summary.derive(BATCH, "generations", "num_generations", made.per_prompt, config.setting("num_generations").place)
         summary.derive(BATCH, "generation batch", GENERATION, made.size, f"micro batch x GPUs x {GENERATION_STEPS}", needs=GPUS)
-        summary.derive(BATCH, "prompts", "prompts", prompts, "of one generation: generation batch / generations")
+        summary.derive(BATCH, "prompts", "prompts", made.prompts, "of one generation: generation batch / generations")
         summary.derive(BATCH, "generation steps", GENERATION_STEPS, made.steps, "micro batches that one generation feeds")
     known = f"the script builds the {' or '.join(config.trainers)} trainer"
     summary.assumed.append(known if len(config.trainers) <= FEW else UNKNOWN_TRAINER)

@@ -19,7 +19,7 @@ USE = frozenset(
     needed based built dependency dependencies environment python pytorch torch works recommend recommended run
     """.split()
 )
-ASIDE = frozenset("if until before prior removed since old older issue in unlike without except instead".split())  # not what is used
+ASIDE = frozenset("if until before prior removed since old older issue in unlike without except instead no not".split())  # not what is used
 NEWER = frozenset("newer later above higher greater up upwards 以上 이상".split())
 NEAR = 4  # words before the name of a package that tell what is said of it
 OTHERS = ("torch", "pytorch", "python", "cuda", "peft", "datasets", "flash-attn", "flash-attention", "vllm", "numpy", "tokenizers")
@@ -85,7 +85,7 @@ def version_after(package: str, words: list[str], packages: Collection[str]) -> 
         plain = word.removeprefix("v")
         if word[0] in SIGNS:
             sign = word
-        elif is_version(plain) and "." in plain:
+        elif is_version(plain) and "." in plain and plain[-1].isdigit():  # `0.5B` is the size of a model
             following = words[place + 1 : place + 3]
             beside = [each.lower() for each in (*words[max(place - 1, 0) : place], *following[:1])]
             if is_apart and VERSION not in beside:
