@@ -13,6 +13,8 @@ from cfglint.frameworks.releases.history import NAME, Row
 
 Raw = dict[str, Any]
 
+OPTIONAL_PREFIX = {"dynamo_config": "dynamo_", "fp8_config": "fp8_", "fsdp_config": "fsdp_"}
+
 __all__ = ["facts", "find", "version"]
 
 
@@ -23,14 +25,30 @@ def version(tree: Tree) -> str | None:
 
 def facts(tree: Tree) -> dict[str, Raw]:
     """Key -> what the sources say of it, blocks with their `properties`."""
-    found = fields(tree, CLASSES)
+    found: dict[str, Raw] = {}
+    for title in CLASSES.values():
+        for key, raw in fields(tree, title).items():
+            found.setdefault(key, raw)
     for raw in found.values():
         raw.pop("required", None)
     for block, keys in blocks(tree).items():
         if block not in found:
             raise SourceError(f"{tree.root / FILE}: no field for the block {block}")
-        found[block].update({"properties": keys, "x-section-policy": "ignore"})
+        found[block].update({"properties": with_spellings(block, keys), "x-section-policy": "ignore"})
     return _with_releases(found)
+
+
+def with_spellings(block: str, keys: dict[str, Raw]) -> dict[str, Raw]:
+    """The keys of a block, also under their spellings without the prefix, where that is taken as well."""
+    found: dict[str, Raw] = {}
+    for key, raw in keys.items():
+        found[key] = raw
+        if block in OPTIONAL_PREFIX:
+            short = key.removeprefix(OPTIONAL_PREFIX[block])
+            raw["x-aliases"] = [short]
+            reference = f"#/properties/{block}/properties/{key}"
+            found[short] = {"$ref": reference, "x-alias-of": key, "description": f"Another spelling of {key}; not beside it."}
+    return found
 
 
 def _with_releases(found: dict[str, Raw]) -> dict[str, Raw]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 from typing import Any
 
@@ -10,7 +9,6 @@ from schema_source import Tree
 
 from cfglint.frameworks.axolotl.source_fields import CLASS, MODULE, OLD_MODULE, SourceReading, find, plugins
 from cfglint.source.annotations import Operand
-from cfglint.source.python.package import Module
 
 __all__ = ["definitions", "facts", "find", "version"]
 
@@ -48,24 +46,26 @@ def definitions(tree: Tree) -> dict[str, Raw]:
     return found
 
 
-class SchemaReading(SourceReading):
-    """Reads fields with the JSON Schema keywords and the description for editors."""
-
-    def field(self, module: Module, statement: ast.AnnAssign, name: str) -> tuple[str, Raw]:
-        key, raw = super().field(module, statement, name)
-        default = "required" if raw.get("x-required") else f"default {json.dumps(raw['default'], default=str)}"
-        return key, {**shown(raw["x-reads"]), **raw, "description": f"{spelled(raw['x-reads'])}; {default}."}
-
-
 def read(tree: Tree) -> tuple[dict[str, Raw], dict[str, dict[str, Raw]]]:
-    """(field -> what the source says of it, model -> field -> the same)."""
-    reading = SchemaReading(tree)
+    """(field -> what the source says of it, with JSON Schema keywords, model -> field -> the same)."""
+    reading = SourceReading(tree)
     module = tree.file(MODULE if (tree.root / MODULE).exists() else OLD_MODULE)
-    fields = reading.fields(module, module.class_named(CLASS))
-    for plugin, (owner, arguments) in plugins(tree).items():
-        for name, raw in reading.fields(owner, arguments).items():
+    fields = reading.keys(module, module.class_named(CLASS))
+    for plugin, (owner, definition) in plugins(tree).items():
+        for name, raw in reading.keys(owner, definition).items():
             fields.setdefault(name, {**raw, "x-plugin": plugin})
-    return fields, reading.models
+    models = {model: {name: described(raw) for name, raw in found.items()} for model, found in reading.models.items()}
+    return {name: described(raw) for name, raw in fields.items()}, models
+
+
+def described(raw: Raw) -> Raw:
+    """A field with the JSON Schema keywords and the description for editors."""
+    if "x-reads" not in raw:
+        return raw
+    default = "required" if raw.get("x-required") else f"default {json.dumps(raw['default'], default=str)}"
+    plugin = {"x-plugin": raw["x-plugin"]} if "x-plugin" in raw else {}
+    kept = {key: value for key, value in raw.items() if key not in plugin}
+    return {**shown(raw["x-reads"]), **kept, "description": f"{spelled(raw['x-reads'])}; {default}.", **plugin}
 
 
 def spelled(reads: Operand) -> str:

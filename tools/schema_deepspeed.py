@@ -19,9 +19,11 @@ import schema_history
 from schema_following import Following, KeyPath, Raw, Section
 from schema_source import Module, SourceError, Tree
 
-from cfglint.frameworks.deepspeed.source_fields import BASES, MODEL, literal_named, model_fields, read_field, without_none
+from cfglint.frameworks.deepspeed.source_fields import BASES, ModelReading
 from cfglint.frameworks.releases.history import NAME, UNTIL, Row
 from cfglint.frameworks.releases.versions import dotted
+from cfglint.source.annotations import Operand
+from cfglint.source.python.class_fields import ClassField, members_of
 
 START = ("runtime/config.py", "DeepSpeedConfig")
 REMOVED: dict[str, KeyPath] = {"_REMOVED_TOP_LEVEL_CONFIG_KEYS": (), "_REMOVED_ZERO_CONFIG_KEYS": ("zero_optimization",)}
@@ -40,13 +42,8 @@ PLAIN: dict[str, Raw] = {
     "str": {"type": "string"},
     "Path": {"type": "string"},
     "list": {"type": ["array", "string"], **AUTO},
-    "tuple": {"type": ["array", "string"], **AUTO},
-    "List[str]": {"type": ["array", "string"], "items": {"type": "string"}, **AUTO},
     "dict": {"type": ["object", "string"], **AUTO},
-    "Dict": {"type": ["object", "string"], **AUTO},
-    "Dict[str, Any]": {"type": ["object", "string"], **AUTO},
-    "Union[str, int]": {"type": ["integer", "boolean", "string"]},
-    "object": {"x-any": True},
+    "Any": {"x-any": True},
     "torch.dtype": {"const": "auto"},
 }
 
@@ -138,24 +135,24 @@ class Keys(Following):
             raw.pop("default", None)
             raw.update({**_model_section(["object"]), "x-model": definition.name})
             self.models.add(path)
-        for name, home, statement in _fields(module, definition):
+        reading = ModelReading.of(self.tree)
+        for name, field in reading.fields(module, definition).items():
+            key, raw = _field(field, reading)
             if not path:
-                raw = {**_field(home, statement, name)[1], "x-parent-model": definition.name}
-                self._submodel(home, statement.annotation, (name,), raw)
+                self._submodel(field, (name,), {**raw, "x-parent-model": definition.name})
                 continue
-            key, raw = _field(home, statement, name)
             self.keys[(*path, key)] = raw
-            self._submodel(home, statement.annotation, (*path, key), raw)
+            self._submodel(field, (*path, key), raw)
             if key != name:
                 target = "/".join(step for part in (*path, key) for step in ("properties", part))
                 said = f"Another spelling of {key}; not beside it."
                 self.keys[(*path, name)] = {"$ref": f"#/{target}", "x-alias-of": key, "description": said}
                 raw["x-aliases"] = [name]
 
-    def _submodel(self, module: Module, annotation: ast.expr, path: KeyPath, raw: Raw) -> None:
+    def _submodel(self, field: ClassField, path: KeyPath, raw: Raw) -> None:
         """Enter the model that a field holds."""
-        inner, optional = without_none(annotation)
-        found = module.definition_of(inner)
+        optional = ast.unparse(field.annotation).startswith("Optional[")
+        found = field.module.definition_of(field.annotation.slice if isinstance(field.annotation, ast.Subscript) else field.annotation)
         if found is None or not isinstance(found[1], ast.ClassDef) or not self.is_model(found[0], found[1]):
             return
         raw.pop("default", None)
@@ -177,19 +174,13 @@ def _model_section(types: list[str]) -> Raw:
     }
 
 
-def _fields(module: Module, definition: ast.ClassDef) -> list[tuple[str, Module, ast.AnnAssign]]:
-    """The fields of a model and of the models that it inherits."""
-    return [(name, home, statement) for name, (home, statement) in model_fields(module, definition).items()]
-
-
-def _field(module: Module, statement: ast.AnnAssign, name: str) -> tuple[str, Raw]:
+def _field(field: ClassField, reading: ModelReading) -> tuple[str, Raw]:
     """A field's key and what the source says of it."""
-    field = read_field(module, statement)
-    raw = {**_accepted(module, statement.annotation), **field.bounds, "default": field.default, "x-reads": field.reads}
-    if "deprecated" in field.options:
-        raw.update(_deprecation(module, field.options))
-    key = module.constant(field.options["alias"]) if "alias" in field.options else name
-    return key, raw
+    read = reading.read(field)
+    raw = {**_accepted(reading.reads(field)), **read.bounds, "default": read.default, "x-reads": read.reads}
+    if "deprecated" in read.options:
+        raw.update(_deprecation(field.module, read.options))
+    return field.constant("alias") if "alias" in field.options else field.name, raw
 
 
 def _deprecation(module: Module, options: dict[str, ast.expr]) -> Raw:
@@ -200,19 +191,11 @@ def _deprecation(module: Module, options: dict[str, ast.expr]) -> Raw:
     return raw
 
 
-def _accepted(module: Module, annotation: ast.expr) -> Raw:
+def _accepted(reads: Operand) -> Raw:
     """What a model takes for an annotation, in pydantic's lax mode, and "auto"."""
-    inner, optional = without_none(annotation)
-    text = ast.unparse(inner)
-    if text in PLAIN:
-        raw = dict(PLAIN[text])
-    elif isinstance(inner, ast.Subscript) and ast.unparse(inner.value) == "Literal":
-        raw = {"enum": [*module.literal_values(inner), "auto"]}
-    elif isinstance(inner, ast.Subscript) and ast.unparse(inner.value) == "List":
-        raw = {"type": ["array", "string"], "items": {"enum": literal_named(module, inner.slice)}, **AUTO}
-    else:
-        raw = _by_class(module, inner)
-    return _or_null(raw) if optional else raw
+    members = [each for each in members_of(reads) if each != "None"]
+    raw = _by_form(members[0]) if len(members) == 1 else {"type": ["integer", "boolean", "string"]}  # of Union[str, int]
+    return _or_null(raw) if "None" in reads else raw
 
 
 def _or_null(raw: Raw) -> Raw:
@@ -224,17 +207,16 @@ def _or_null(raw: Raw) -> Raw:
     return raw
 
 
-def _by_class(module: Module, node: ast.expr) -> Raw:
-    found = module.definition_of(node)
-    if found is None or not isinstance(found[1], ast.ClassDef):
-        raise module.refuse(node, "an annotation without a rule")
-    bases = found[0].bases(found[1])
-    if MODEL in bases:
+def _by_form(form: Operand) -> Raw:
+    if isinstance(form, str):
+        return dict(PLAIN[form])
+    name, *values = form
+    if name == "list":
+        item: Raw = {"type": "string"} if values[0] == "str" else {"enum": values[0][1:]}
+        return {"type": ["array", "string"], "items": item, **AUTO}
+    if name == "model":
         return {}
-    if "Enum" in bases:
-        values = found[0].enum_values(found[1])
-        if all(isinstance(value, str) for value in values):
-            return {"enum": [*values, "auto"]}
-        text = {"type": "string", "pattern": rf"^\s*\+?[{''.join(map(str, values))}]\s*$"}
-        return {"anyOf": [{"enum": values}, {"type": "boolean"}, text, {"const": "auto"}]}
-    raise module.refuse(node, "an annotation without a rule")
+    if name == "literal" or all(isinstance(value, str) for value in values):
+        return {"enum": [*values, "auto"]}
+    text = {"type": "string", "pattern": rf"^\s*\+?[{''.join(map(str, values))}]\s*$"}
+    return {"anyOf": [{"enum": values}, {"type": "boolean"}, text, {"const": "auto"}]}

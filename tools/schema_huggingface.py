@@ -15,13 +15,50 @@ import schema_history
 from schema_merge import SCHEMAS, VALUE_KEYWORDS
 from schema_source import Tree
 
-from cfglint.frameworks.huggingface.source_fields import facts, find
+from cfglint.frameworks.huggingface.source_fields import SourceReading, fields, find
 from cfglint.frameworks.releases.history import NAME, Row
 from cfglint.frameworks.releases.versions import dotted
+from cfglint.source.annotations import Operand
+from cfglint.source.python.class_fields import REQUIRED, members_of
 
 Raw = dict[str, Any]
 
 __all__ = ["facts", "find", "histories", "next_to", "version"]
+
+
+JSON_TYPES = {"bool": "boolean", "int": "integer", "float": "number", "str": "string", "None": "null", "dict": "object", "list": "array"}
+
+
+def facts(tree: Tree) -> dict[str, Raw]:
+    """Field -> what the source says of it."""
+    found: dict[str, Raw] = {}
+    reading = SourceReading(tree)
+    for name, field in fields(tree).items():
+        raw = accepted(reading.reads(field))
+        if field.choices is not None:  # the choices, and what the annotation takes beside texts
+            names = [raw["type"]] if isinstance(raw["type"], str) else raw["type"]
+            raw = {"enum": [*field.choices, *([None] if "null" in names else []), *([True, False] if "boolean" in names else [])]}
+        default = reading.default(field)
+        found[name] = raw if default is REQUIRED else {**raw, "default": default}
+    return found
+
+
+def accepted(form: Operand) -> Raw:
+    """What a file should hold for an annotation: an Enum is checked, a `Literal` is not."""
+    types: list[str] = []
+    values: list[Operand] = []
+    extra: Raw = {}
+    for each in members_of(form):
+        if each[0] == "enum":
+            return {"enum": each[2:], "x-checked-at": "config"}
+        if each[0] == "literal":
+            values += each[1:]
+            continue
+        types.append(JSON_TYPES[each if isinstance(each, str) else each[0]])
+        if each[0] == "list":
+            extra["items"] = {"enum": each[1][2:]} if each[1][0] == "enum" else {"type": JSON_TYPES[each[1]]}
+    raw: Raw = {"type": types[0] if len(types) == 1 else types, **extra}
+    return {"anyOf": [raw, {"enum": values}]} if values else raw
 
 
 def version(tree: Tree) -> str | None:

@@ -12,19 +12,25 @@ import json
 from typing import Any
 
 import schema_huggingface
+from schema_huggingface import JSON_TYPES
 from schema_merge import NOTES, SCHEMAS
-from schema_source import Module, SourceError, Tree, annotated, release
+from schema_source import Module, SourceError, Tree, release
 
 from cfglint.frameworks.huggingface.source_fields import SEQ2SEQ
 from cfglint.frameworks.llamafactory.releases import HISTORY
-from cfglint.frameworks.llamafactory.source_fields import CLASSES, TEMPLATE_FILE, field_of, find, version, words
+from cfglint.frameworks.llamafactory.source_fields import CLASSES, TEMPLATE_FILE, TRAINER_BASES, SourceReading, find, kinds_of, values_of
+from cfglint.source.python.class_fields import REQUIRED
 
-__all__ = ["facts", "find", "version", "words"]
+__all__ = ["facts", "find", "version"]
 
 Raw = dict[str, Any]
 
-TRAINER_BASE = "BaseTrainingArguments"  # an alias that the environment sets; transformers' class without USE_MCA
 TRAINER_FILE = ("training_args_seq2seq.py", "Seq2SeqTrainingArguments")
+
+
+def version(tree: Tree) -> str | None:
+    """The release that the package states."""
+    return tree.version("extras/env.py", "VERSION")
 
 
 def facts(tree: Tree) -> dict[str, Raw]:
@@ -44,18 +50,18 @@ def facts(tree: Tree) -> dict[str, Raw]:
 
 def fields(module: Module, definition: ast.ClassDef) -> dict[str, Raw]:
     """The fields of a dataclass, those of its bases first."""
-    found: dict[str, Raw] = {}
-    for base in reversed(definition.bases):
-        name = base.id if isinstance(base, ast.Name) else ast.unparse(base)
-        if name == TRAINER_BASE:
-            found.update(trainer_fields(module.tree))
-            continue
-        base_module = module.find(name)
-        if base_module is None or not isinstance(base_module[1], ast.ClassDef):
-            raise module.refuse(base, "a base class without a rule")
-        found.update(fields(base_module[0], base_module[1]))
-    for name, statement in annotated(definition):
-        found.update(field_of(module, statement, name))
+    is_trainer = not {*TRAINER_BASES}.isdisjoint(map(ast.unparse, definition.bases))
+    return {**(trainer_fields(module.tree) if is_trainer else {}), **own_fields(module, definition)}
+
+
+def own_fields(module: Module, definition: ast.ClassDef) -> dict[str, Raw]:
+    """The fields of a dataclass, but for those of transformers' class."""
+    reading, found = SourceReading(module.tree), dict[str, Raw]()
+    for name, field in reading.fields(module, definition).items():
+        form, default = reading.reads(field), reading.default(field)
+        types = [] if (values := values_of(form)) else [JSON_TYPES[kind] for kind in kinds_of(form)]
+        found[name] = {"enum": [*values]} if values else {"type": types[0] if len(types) == 1 else types}
+        found[name] |= {"required": True} if default is REQUIRED else {"default": default}
     return found
 
 
@@ -66,9 +72,8 @@ def trainer_fields(tree: Tree) -> dict[str, Raw]:
     trainer = schema_huggingface.find(tree.root.parent)
     found = schema_huggingface.facts(trainer)
     module = trainer.file(TRAINER_FILE[0])
-    for name, statement in annotated(module.class_named(TRAINER_FILE[1])):
-        if name != "generation_config":
-            found.update(field_of(module, statement, name))
+    own = own_fields(module, module.class_named(TRAINER_FILE[1]))
+    found.update({name: raw for name, raw in own.items() if name != "generation_config"})
     found["generation_config"] = {"type": ["string", "null"], "default": None}
     notes = json.loads((NOTES / "huggingface.json").read_text(encoding="utf-8"))["keys"]
     for key, raw in found.items():

@@ -45,8 +45,7 @@ if TYPE_CHECKING:
 def facts(path: Path, version: Release, dates: dict[str, dict[str, str]]) -> Facts:
     """What the tables have of a release, from its unpacked wheel."""
     tree = source_fields.find(path)
-    types = set(source_fields.members(source_fields.enum(tree, source_fields.TYPES)))
-    return Facts(source_fields.sections(tree), {TYPES: types, SPAWNING: spawning(tree)})
+    return Facts(source_fields.sections(tree), {TYPES: set(source_fields.types(tree)), SPAWNING: spawning(tree)})
 
 
 def known(tables: Any) -> dict[Release, Facts]:

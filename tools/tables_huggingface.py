@@ -7,12 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from history_rows import Fact, Facts, Release, Sections, Span, literal, rows, sections_at, spans_of, within
+from history_rows import Fact, Facts, Release, Span, literal, rows, sections_at, spans_of, within
 from schema_merge import NOTES
 
 from cfglint.frameworks.huggingface import source_fields
-
-Raw = dict[str, Any]
 
 PACKAGE = "transformers"
 OLDEST = (4, 30, 0)  # the first release that is modelled
@@ -51,15 +49,9 @@ if TYPE_CHECKING:
 
 def facts(path: Path, version: Release, dates: dict[str, dict[str, str]]) -> Facts:
     """What the tables have of a release, from its unpacked wheel."""
-    found = source_fields.facts(source_fields.find(path))
-    sections: Sections = {SECTION: {name: source_fields.fact(name, raw) for name, raw in found.items()}}
-    values = ordered(found)
-    return Facts(sections, {name: set(each) for name, each in values.items()}, lasting=values)
-
-
-def ordered(found: dict[str, Raw]) -> dict[str, list[str]]:
-    """The values of each field in the order of the source."""
-    return {name: values for name, raw in found.items() if (values := source_fields.choices(name, raw))}
+    found, values = source_fields.facts(source_fields.find(path))
+    names, lists = {name: set(each) for name, each in values.items()}, {name: [*each] for name, each in values.items()}
+    return Facts({SECTION: found}, names, lasting=lists)
 
 
 def known(tables: Any) -> dict[Release, Facts]:

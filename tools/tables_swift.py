@@ -13,7 +13,8 @@ from history_rows import Fact, Facts, Release, Sections, literal, rows, sections
 from packaging.requirements import Requirement
 from schema_source import Module, SourceError, Tree
 
-from cfglint.frameworks.huggingface.source_fields import SEQ2SEQ, alternatives
+from cfglint.frameworks.huggingface.source_fields import SEQ2SEQ
+from cfglint.source.python.class_fields import alternatives
 
 PACKAGE = "ms-swift"
 OLDEST = (3, 0, 0)  # the first release with these commands; those of 2.x have other arguments

@@ -8,11 +8,11 @@ the argument groups in `launch.py`; a key that is none is copied to the argument
 from __future__ import annotations
 
 import ast
-import contextlib
 from pathlib import Path
 
-from cfglint.source.annotations import Any, Callable, Iterable
-from cfglint.source.dataclass_fields import annotated
+from cfglint.evaluate import Unknown
+from cfglint.source.annotations import Any, Callable, Operand
+from cfglint.source.python.class_fields import REQUIRED, UNREAD, ClassReading, members_of
 from cfglint.source.python.package import Module, SourceError, Tree, finder
 
 Raw = dict[str, Any]
@@ -20,70 +20,72 @@ Fact = tuple[Any, ...]
 FILE = "commands/config/config_args.py"
 LAUNCH = "commands/launch.py"
 PARSER = "launch_command_parser"
-CLASSES = ("BaseConfig", "ClusterConfig", "SageMakerConfig")
 # Variable of an argument group -> the block that holds its arguments.
 BLOCKS = {f"{name}_args": f"{name}_config" for name in ("deepspeed", "fp8", "fsdp", "megatron_lm", "mpirun")}
 BLOCKS |= {"parallelism_config_args": "parallelism_config", "tp_args": "tp_config"}
 TOP_LEVEL = {"aws_args", "distributed_args", "hardware_args", "paradigm_args", "parser", "resource_args", "tpu_args"}
 SCATTERED = {"dynamo_": "dynamo_config"}  # arguments of a block that stand in another group
-OPTIONAL_PREFIX = {"dynamo_config": "dynamo_", "fp8_config": "fp8_", "fsdp_config": "fsdp_"}
-PLAIN = {"str": "string", "int": "integer", "float": "number", "bool": "boolean", "dict": "object"}
-PLAIN |= dict.fromkeys(("list[str]", "List[str]"), "array")
+JSON_TYPES = {"str": "string", "int": "integer", "float": "number", "bool": "boolean", "dict": "object", "list": "array", "None": "null"}
 LOCAL, SAGEMAKER = "", "sagemaker"
-SECTION_CLASSES = {LOCAL: ("BaseConfig", "ClusterConfig"), SAGEMAKER: ("BaseConfig", "SageMakerConfig")}
+CLASSES = {LOCAL: "ClusterConfig", SAGEMAKER: "SageMakerConfig"}
 ENUM_FILE = "utils/dataclasses.py"
 TYPES = "DistributedType"
-
-
-def learned(path: Path, opens: Callable[[str], bool]) -> tuple[dict[str, dict[str, Fact]], list[str]]:
-    tree = find(path, lenient=True, opens=opens)
-    return sections(tree), members(enum(tree, TYPES))
-
-
-def sections(tree: Tree) -> dict[str, dict[str, Fact]]:
-    found = {}
-    for section, classes in SECTION_CLASSES.items():
-        found[section] = {key: fact(raw, required="required" in raw) for key, raw in fields(tree, classes).items()}
-    for block, keys in blocks(tree).items():
-        found[block] = {key: fact(raw) for key, raw in keys.items() if "x-alias-of" not in raw}
-    return found
-
-
-def fact(raw: Raw, *, required: bool = False) -> Fact:
-    """(type, default, whether the file must have the key)."""
-    return (raw.get("type", "enum"), raw.get("default"), required)
-
-
-def enum(tree: Tree, name: str) -> ast.ClassDef:
-    return tree.file(ENUM_FILE).class_named(name)
 
 
 find = finder("accelerate", "accelerate", FILE)
 
 
-def fields(tree: Tree, classes: Iterable[str]) -> dict[str, Raw]:
-    """The fields of dataclasses of `config_args.py`, those of the first class first; `required` without a default."""
-    module, found = tree.file(FILE), dict[str, Raw]()
-    for name, statement in (each for title in classes for each in annotated(module.class_named(title))):
-        try:
-            raw = accepted(module, statement.annotation)
-        except SourceError:
-            if not module.tree.lenient:
-                raise
-            raw = {"type": []}  # an annotation without a rule takes anything
-        if statement.value is None:
+def learned(path: Path, opens: Callable[[str], bool]) -> tuple[dict[str, dict[str, Fact]], list[str]]:
+    tree = find(path, lenient=True, opens=opens)
+    return sections(tree), types(tree)
+
+
+def types(tree: Tree) -> list[str]:
+    """The distributed types."""
+    module = tree.file(ENUM_FILE)
+    return [str(value) for value in module.enum_values(module.class_named(TYPES))]
+
+
+def sections(tree: Tree) -> dict[str, dict[str, Fact]]:
+    """Section -> key -> (type, default, whether the file must have the key)."""
+    found = {section: fields(tree, title) for section, title in CLASSES.items()} | blocks(tree)
+    return {
+        section: {key: (raw.get("type", "enum"), raw.get("default"), "required" in raw) for key, raw in keys.items()}
+        for section, keys in found.items()
+    }
+
+
+class SourceReading(ClassReading):
+    def computed(self, module: Module, node: ast.expr, refusal: SourceError) -> Operand:
+        return Unknown(UNREAD)
+
+
+def fields(tree: Tree, title: str) -> dict[str, Raw]:
+    """The fields of a dataclass of `config_args.py`; `required` without a default."""
+    reading, module, found = SourceReading(tree), tree.file(FILE), dict[str, Raw]()
+    for name, field in reading.fields(module, module.class_named(title)).items():
+        raw, default = accepted(reading.reads(field)), reading.default(field)
+        if default is REQUIRED:
             raw["required"] = True
-        else:
-            with contextlib.suppress(SourceError):  # a default that the source computes is not known
-                raw["default"] = module.constant(statement.value)
-            if raw.get("default", "") is None and isinstance(raw["type"], str):
-                raw["type"] = [raw["type"], "null"]
-        found.setdefault(name, raw)
+        elif not isinstance(default, Unknown):
+            raw["default"] = default
+        if default is None and isinstance(raw["type"], str):
+            raw["type"] = [raw["type"], "null"]
+        found[name] = raw
     return found
 
 
+def accepted(form: Operand) -> Raw:
+    members = members_of(form)
+    values = [value for each in members if each[0] == "enum" for value in each[2:]]
+    if values:
+        return {"enum": list(dict.fromkeys(values))}
+    kinds = [JSON_TYPES[each if isinstance(each, str) else each[0]] for each in members if each != "Any"]
+    return {"type": kinds[0] if len(kinds) == 1 else kinds}
+
+
 def blocks(tree: Tree) -> dict[str, dict[str, Raw]]:
-    """Block -> its keys, from the argument groups; a key also under its spelling without the prefix, where that is taken as well."""
+    """Block -> its keys, from the argument groups."""
     module = tree.file(LAUNCH)
     parser = module.definitions.get(PARSER)
     if not isinstance(parser, ast.FunctionDef):
@@ -96,38 +98,9 @@ def blocks(tree: Tree) -> dict[str, dict[str, Raw]]:
         if group not in BLOCKS and group not in TOP_LEVEL and not module.tree.lenient:
             raise module.refuse(call, "an argument group that belongs to no block")
         block = BLOCKS.get(group) or next((block for prefix, block in SCATTERED.items() if key.startswith(prefix)), None)
-        if block is None:
-            continue
-        keys = found.setdefault(block, {})
-        raw = keys[key] = argument(module, call)
-        if block in OPTIONAL_PREFIX:
-            short = key.removeprefix(OPTIONAL_PREFIX[block])
-            raw["x-aliases"] = [short]
-            reference = f"#/properties/{block}/properties/{key}"
-            keys[short] = {"$ref": reference, "x-alias-of": key, "description": f"Another spelling of {key}; not beside it."}
+        if block is not None:
+            found.setdefault(block, {})[key] = argument(module, call)
     return found
-
-
-def accepted(module: Module, annotation: ast.expr) -> Raw:
-    text = ast.unparse(annotation)
-    if text in PLAIN:
-        return {"type": PLAIN[text]}
-    if text.startswith("Optional[") and text[9:-1] in PLAIN:
-        return {"type": [PLAIN[text[9:-1]], "null"]}
-    values = []
-    parts = annotation.slice.elts if isinstance(annotation, ast.Subscript) and isinstance(annotation.slice, ast.Tuple) else [annotation]
-    for part in parts:
-        definition = module.definition_of(part)
-        if definition is None or not isinstance(definition[1], ast.ClassDef):
-            raise module.refuse(annotation, "an annotation without a rule")
-        values += [value for value in members(definition[1]) if value not in values]
-    return {"enum": values}
-
-
-def members(definition: ast.ClassDef) -> list[str]:
-    """The values of an Enum class; a descriptor, which older releases have for a renamed member, is none."""
-    assigned = [node.value for node in definition.body if isinstance(node, ast.Assign)]
-    return [node.value for node in assigned if isinstance(node, ast.Constant) and isinstance(node.value, str)]
 
 
 def argument(module: Module, call: ast.Call) -> Raw:
@@ -141,8 +114,8 @@ def argument(module: Module, call: ast.Call) -> Raw:
     elif kind == "str_to_bool" or raw.get("default") in ("true", "false"):
         raw["type"] = ["boolean", "string"]
         raw["default"] = raw["default"] == "true"
-    elif kind in PLAIN:
-        raw["type"] = PLAIN[kind]
+    elif kind in JSON_TYPES:
+        raw["type"] = JSON_TYPES[kind]
     elif not kind.startswith("lambda") and not module.tree.lenient:
         raise module.refuse(call, f"the type {kind} without a rule")
     if raw.get("default", "") is None:

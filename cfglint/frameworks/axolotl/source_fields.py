@@ -9,11 +9,19 @@ from __future__ import annotations
 
 import ast
 
-from cfglint.evaluate import Reason, Unknown
-from cfglint.source.annotations import Any, ConfigTable, ConfigValue, Operand
-from cfglint.source.dataclass_fields import annotated
+from cfglint.source.annotations import Any, ConfigTable, Operand
+from cfglint.source.python.class_fields import (
+    LIMITS,
+    REQUIRED,
+    TYPES,
+    ClassField,
+    ClassReading,
+    alternatives,
+    arguments,
+    options_of,
+    tupled,
+)
 from cfglint.source.python.package import Module, SourceError, Tree, finder
-from cfglint.source.record import Record
 
 Raw = dict[str, Any]
 Fact = tuple[Any, ...]
@@ -23,31 +31,30 @@ MODULE = "utils/schemas/config.py"
 OLD_MODULE = "utils/config/models/input/v0_4_1/__init__.py"  # up to 0.7.0
 CLASS = "AxolotlInputConfig"
 PLUGINS = "integrations"
-SIMPLE = ("int", "float", "bool", "str", "dict", "list", "tuple", "None", "Any")
-STRICT = {"StrictStr": "str", "StrictBool": "bool", "StrictInt": "int"}
-BOUNDED = {
-    "PositiveInt": ("int", {"exclusiveMinimum": 0}),
-    "NonNegativeInt": ("int", {"minimum": 0}),
-    "PositiveFloat": ("float", {"exclusiveMinimum": 0}),
-}
 # Enums of other packages with their values; those of transformers differ by its release, so rules take them from its own tables.
 OUTSIDE = {"Resampling": (0, 1, 2, 3, 4, 5), "OptimizerNames": (), "SchedulerType": ()}
-LIMITS = {"ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum", "lt": "exclusiveMaximum", "multiple_of": "multipleOf"}
-LENGTHS = {"min_length": "minItems", "max_length": "maxItems"}
+FORMS: dict[str, Operand] = {
+    **TYPES,
+    **{f"Strict{name.title()}": ["strict", name] for name in ("str", "bool", "int")},
+    "PositiveInt": ["bounded", "int", {"exclusiveMinimum": 0}],
+    "NonNegativeInt": ["bounded", "int", {"minimum": 0}],
+    "PositiveFloat": ["bounded", "float", {"exclusiveMinimum": 0}],
+    **{name: ["enum", name, *values] for name, values in OUTSIDE.items()},
+}
+BOUNDS = {**LIMITS, "min_length": "minItems", "max_length": "maxItems"}
 IGNORED = frozenset(
     "default default_factory description json_schema_extra alias validation_alias allow_inf_nan strict title deprecated".split()
 )
 # Defaults that the source computes.
-COMPUTED = {
+COMPUTED: Raw = {
+    "dataset_processes": None,
     "mixlora_num_experts": 8,
     "mixlora_top_k": 2,
     "mixlora_router_aux_loss_coef": 0.01,
     "mixlora_router_init_range": 0.02,
     "mixlora_jitter_noise": 0.0,
 }
-REQUIRED = object()
 PLUGIN = "plugin "  # sections of the fields that a plugin adds
-UNREAD = Reason("release", "the source of the package")
 
 
 find = finder("axolotl", "axolotl", MODULE, OLD_MODULE)
@@ -70,199 +77,98 @@ def plugins(tree: Tree) -> dict[str, tuple[Module, ast.ClassDef]]:
     return found
 
 
-class SourceReading(Record):
+class SourceReading(ClassReading):
     """Reads models; `models` are those that fields refer to, each once."""
 
-    tree: Tree
+    types = FORMS
     models: dict[str, dict[str, Raw]] = {}
 
-    def fields(self, module: Module, definition: ast.ClassDef) -> dict[str, Raw]:
-        """The fields of a model with those that it inherits; a class overrides its bases, an earlier base the later ones."""
-        found: dict[str, Raw] = {}
-        for base in reversed(definition.bases):
-            if isinstance(base, ast.Name):
-                owner = module.definition_of(base)
-                if owner is not None and isinstance(owner[1], ast.ClassDef):
-                    found.update(self.fields(owner[0], owner[1]))
-        for attribute, statement in annotated(definition):
-            if not ast.unparse(statement.annotation).startswith("ClassVar") and attribute != "model_config":
-                name, raw = self.field(module, statement, attribute)
-                found[name] = raw
-        return found
+    def keys(self, module: Module, definition: ast.ClassDef) -> dict[str, Raw]:
+        """The keys that a file has for a model, and what the source says of each."""
+        return dict(self.key(field) for field in self.fields(module, definition).values())
 
-    def field(self, module: Module, statement: ast.AnnAssign, name: str) -> tuple[str, Raw]:
-        """(the key in a file, what the source says of it); in a lenient reading an annotation without a rule takes anything."""
-        limits: Raw = {}
-        try:
-            reads = self.reads(module, statement.annotation, limits)
-        except SourceError:
-            if not self.tree.lenient:
-                raise
-            reads = "Any"
-        options = self.options(module, statement.value, limits)
-        default = COMPUTED.get(name, options.pop("default"))
-        within = limits.pop("default", default)
-        default = within if default is REQUIRED else default
-        raw: Raw = {**limits, "x-reads": reads}
-        if default is not REQUIRED:
-            raw["default"] = default
-        else:
-            raw["x-required"] = True
-        names = options.get("names", [name])
-        if names != [name]:
-            raw["x-names"] = names
-        return names[0], raw
+    def key(self, field: ClassField) -> tuple[str, Raw]:
+        module, limits = field.module, self.limits(field.module, field.options)
+        default = COMPUTED[field.name] if field.name in COMPUTED else self.default(field)
+        for call in (each for part in alternatives(field.annotation) for each in further(part)):
+            options = options_of(call)
+            if "default" in options and default is REQUIRED and called(call) == "Field":
+                default = self.constant(module, options["default"])
+            elif called(call) == "MinLen":
+                limits["minItems"] = module.constant(call.args[0])
+            elif called(call) == "conlist":
+                limits |= {BOUNDS[each.arg]: module.constant(each.value) for each in call.keywords if each.arg in BOUNDS}
+        raw: Raw = {**limits, "x-reads": self.reads(field), **({"x-required": True} if default is REQUIRED else {"default": default})}
+        names, aliases = [field.name], field.options.get("validation_alias")
+        if "alias" in field.options:
+            names = [field.constant("alias")]
+        elif isinstance(aliases, ast.Call):
+            names = [module.constant(node) for node in aliases.args]
+        return names[0], {**raw, "x-names": names} if names != [field.name] else raw
 
-    def options(self, module: Module, value: ast.expr | None, limits: Raw) -> Raw:
-        """`default`, and `names` where the file uses others, of the right side of a field; limits go into `limits`."""
-        if value is None:
-            return {"default": REQUIRED}
-        if not (isinstance(value, ast.Call) and ast.unparse(value.func) == "Field"):
-            return {"default": self.constant(module, value)}
-        found: Raw = {"default": REQUIRED}
-        if value.args and not (isinstance(value.args[0], ast.Constant) and value.args[0].value is ...):
-            found["default"] = self.constant(module, value.args[0])
-        for keyword in value.keywords:
-            if keyword.arg == "default":
-                found["default"] = self.constant(module, keyword.value)
-            elif keyword.arg == "default_factory":
-                found["default"] = self.made(module, keyword.value)
-            elif keyword.arg == "alias":
-                found["names"] = [module.constant(keyword.value)]
-            elif keyword.arg == "validation_alias" and isinstance(keyword.value, ast.Call):
-                found["names"] = [module.constant(node) for node in keyword.value.args]
-            elif keyword.arg in LIMITS or keyword.arg in LENGTHS:
-                limits[{**LIMITS, **LENGTHS}[keyword.arg]] = module.constant(keyword.value)
-            elif keyword.arg not in IGNORED and not self.tree.lenient:
-                raise module.refuse(value, f"Field option without a rule ({keyword.arg})")
-        return found
+    def limits(self, module: Module, options: dict[str, ast.expr]) -> Raw:
+        unknown = options.keys() - BOUNDS.keys() - IGNORED
+        if unknown and not self.tree.lenient:
+            raise module.refuse(options[min(unknown)], f"Field option without a rule ({min(unknown)})")
+        return {BOUNDS[name]: module.constant(value) for name, value in options.items() if name in BOUNDS}
 
-    def constant(self, module: Module, node: ast.expr) -> Operand:
-        """A default; one that the source computes stands in COMPUTED, so any value will do here."""
-        try:
-            if not isinstance(node, ast.Attribute):
-                return module.constant(node)
-            # a member of an Enum, of this package or not: those of transformers have the values of their names in lower case
-            owner = node.value if node.attr == "value" and isinstance(node.value, ast.Attribute) else node
-            if isinstance(owner.value, ast.Name) and owner.value.id in OUTSIDE:
-                return owner.attr.lower()
-            try:
-                return module.constant(owner)
-            except SourceError:  # a type of torch, which files write by this name
-                return owner.attr
-        except SourceError:
-            if isinstance(node, (ast.Name, ast.Call)):
-                return None
-            if self.tree.lenient:
-                return Unknown(UNREAD)
-            raise
-
-    def made(self, module: Module, factory: ast.expr) -> Operand:
-        if isinstance(factory, ast.Name):
-            return [] if factory.id == "list" else {}
-        if isinstance(factory, ast.Lambda) and isinstance(factory.body, ast.Call):
-            return {}  # a model with its own defaults
-        if isinstance(factory, ast.Lambda):
-            return self.constant(module, factory.body)
-        if self.tree.lenient:
-            return Unknown(UNREAD)
-        raise module.refuse(factory, "a default factory without a rule")
-
-    def reads(self, module: Module, node: ast.expr, limits: Raw) -> Operand:
-        """An annotation as nested lists: `["|", "int", "None"]`, `["list", "str"]`, `["literal", "a", "b"]`, `["model", NAME]`."""
-        if isinstance(node, ast.Constant):
-            return "None" if node.value is None else self.reads(module, ast.parse(str(node.value), mode="eval").body, limits)
-        if isinstance(node, ast.BinOp):
-            return union([self.reads(module, node.left, limits), self.reads(module, node.right, limits)])
+    def computed(self, module: Module, node: ast.expr, refusal: SourceError) -> Operand:
+        """A member of an Enum of transformers is its name in lower case, a type of torch its name; a model has its own defaults."""
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Attribute) and node.attr == "value":
+            return self.constant(module, node.value)
+        if isinstance(node, ast.Attribute):
+            return node.attr.lower() if ast.unparse(node.value) in OUTSIDE else node.attr
         if isinstance(node, ast.Name):
-            return self.named(module, node, limits)
-        if isinstance(node, ast.Subscript):
-            return self.subscript(module, node, limits)
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "conlist":  # up to 0.6.0
-            limits.update({LENGTHS[keyword.arg]: module.constant(keyword.value) for keyword in node.keywords if keyword.arg in LENGTHS})
-            return ["list", self.reads(module, node.args[0], {})]
-        raise module.refuse(node, "an annotation without a rule")
+            return None
+        if isinstance(node, ast.Call) and module.definition_of(node.func) is not None:
+            return {}
+        return super().computed(module, node, refusal)
 
-    def named(self, module: Module, node: ast.Name, limits: Raw) -> Operand:
-        if node.id in SIMPLE:
-            return node.id
-        if node.id in STRICT:
-            return ["strict", STRICT[node.id]]
-        if node.id in BOUNDED:
-            return ["bounded", *BOUNDED[node.id]]
-        if node.id in OUTSIDE:
-            return ["enum", node.id, *OUTSIDE[node.id]]
-        found = module.find(node.id)
-        if found is None:
-            raise module.refuse(node, "a type without a rule")
-        owner, definition = found
-        if isinstance(definition, ast.ClassDef):
-            if "Enum" in owner.bases(definition):
-                return ["enum", node.id, *owner.enum_values(definition)]
-            if node.id not in self.models:
-                self.models[node.id] = {}
-                self.models[node.id] = self.fields(owner, definition)
-                if any("forbid" in ast.unparse(each) for each in definition.body if isinstance(each, ast.Assign)):
-                    self.models[node.id]["*"] = {"x-section-policy": "reject"}
-            return ["model", node.id]
-        if isinstance(definition, ast.expr):
-            return self.reads(owner, definition, limits)
-        raise module.refuse(node, "a type without a rule")
+    def model(self, module: Module, definition: ast.ClassDef) -> Operand:
+        name = definition.name
+        if name not in self.models:
+            self.models[name] = {}
+            self.models[name] = self.keys(module, definition)
+            if any("forbid" in ast.unparse(each) for each in definition.body if isinstance(each, ast.Assign)):
+                self.models[name]["*"] = {"x-section-policy": "reject"}
+        return ["model", name]
 
-    def subscript(self, module: Module, node: ast.Subscript, limits: Raw) -> Operand:
-        name = ast.unparse(node.value).rsplit(".", 1)[-1].lower()
-        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        if name == "literal":
-            return ["literal", *module.literal_values(node)]
-        if name == "optional":
-            return union([self.reads(module, parts[0], limits), "None"])
-        if name == "union":
-            return union([self.reads(module, part, limits) for part in parts])
-        if name == "annotated":
-            return self.annotated(module, parts, limits)
-        if name in ("list", "dict", "tuple"):
-            return [name, *(self.reads(module, part, {}) for part in parts)]
-        raise module.refuse(node, "an annotation without a rule")
-
-    def annotated(self, module: Module, parts: list[ast.expr], limits: Raw) -> Operand:
-        """`Annotated[T, MinLen(1)]`, `Annotated[str, StringConstraints(pattern=...)]`."""
-        reads = self.reads(module, parts[0], limits)
-        for part in parts[1:]:
-            called = ast.unparse(part.func) if isinstance(part, ast.Call) else ""
-            if isinstance(part, ast.Call) and called == "MinLen":
-                limits["minItems"] = module.constant(part.args[0])
-            elif isinstance(part, ast.Call) and called == "StringConstraints":
-                pattern = [module.constant(keyword.value) for keyword in part.keywords if keyword.arg == "pattern"]
-                reads = ["pattern", *pattern] if pattern else reads
-            elif isinstance(part, ast.Call) and called == "Field":
-                within: Raw = {}
-                option = self.options(module, part, within)["default"]
-                if option is not REQUIRED:
-                    within["default"] = option
-                if "default" in within:
-                    limits["default"] = within.pop("default")
-                if within and isinstance(reads, str):
-                    reads = ["bounded", reads, within]
-        return reads
+    def other(self, module: Module, node: ast.expr) -> Operand:
+        calls = further(node)
+        if calls == [node]:
+            return ["list", self.form(module, calls[0].args[0])] if called(calls[0]) == "conlist" else super().other(module, node)
+        if not isinstance(node, ast.Subscript) or not calls:
+            return super().other(module, node)
+        form = self.form(module, arguments(node)[0])
+        for call in calls:
+            options = {each.arg: each.value for each in call.keywords if each.arg is not None}
+            if called(call) == "StringConstraints" and "pattern" in options:
+                form = ["pattern", module.constant(options["pattern"])]
+            elif called(call) == "Field" and isinstance(form, str) and (within := self.limits(module, options)):
+                form = ["bounded", form, within]
+        return form
 
 
-def union(parts: list[ConfigValue]) -> Operand:
-    flat: list[ConfigValue] = ["|"]
-    for part in parts:
-        for each in part[1:] if isinstance(part, list) and part and part[0] == "|" else [part]:
-            if each not in flat:
-                flat.append(each)
-    return flat if len(flat) > 2 else flat[1]
+def further(annotation: ast.expr) -> list[ast.Call]:
+    """What says more of a type: in `Annotated[int, Field(ge=1)]` the calls behind it, and up to 0.6.0 `conlist(int, min_length=1)`."""
+    parts = [annotation]
+    if isinstance(annotation, ast.Subscript) and ast.unparse(annotation.value) == "Annotated":
+        parts = arguments(annotation)[1:]
+    return [each for each in parts if isinstance(each, ast.Call)]
+
+
+def called(call: ast.Call) -> str:
+    return ast.unparse(call.func)
 
 
 def sections(tree: Tree) -> tuple[Sections, dict[str, dict[str, str]], list[str]]:
     """(section -> field -> fact, model -> further name -> name, the models that refuse other keys)."""
     reading = SourceReading(tree)
     source = tree.file(MODULE if (tree.root / MODULE).exists() else OLD_MODULE)
-    own = reading.fields(source, source.class_named(CLASS))
+    own = reading.keys(source, source.class_named(CLASS))
     found: Sections = {"": {name: fact(raw) for name, raw in own.items()}}
-    for plugin, (owner, arguments) in plugins(tree).items():
-        added = {name: fact(raw) for name, raw in reading.fields(owner, arguments).items() if name not in own}
+    for plugin, (owner, definition) in plugins(tree).items():
+        added = {name: fact(raw) for name, raw in reading.keys(owner, definition).items() if name not in own}
         if added:
             found[PLUGIN + plugin] = added
     closed = [name for name, fields in reading.models.items() if fields.pop("*", None) is not None]
@@ -276,10 +182,6 @@ def sections(tree: Tree) -> tuple[Sections, dict[str, dict[str, str]], list[str]
 
 
 def fact(raw: ConfigTable) -> Fact:
-    limits = tuple((name, raw[name]) for name in (*LIMITS.values(), *LENGTHS.values()) if name in raw)
+    limits = tuple((name, raw[name]) for name in BOUNDS.values() if name in raw)
     more = (limits, True) if raw.get("x-required") else (limits,) if limits else ()
     return (tupled(raw["x-reads"]), raw.get("default"), *more)
-
-
-def tupled(reads: object) -> Any:
-    return tuple(tupled(part) for part in reads) if isinstance(reads, list) else reads

@@ -10,11 +10,11 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-from cfglint.frameworks.huggingface.source_fields import alternatives, constant, listed, made
 from cfglint.frameworks.trl.releases import CLASSES
 from cfglint.source.annotations import Any, Callable, Operand, Sequence
-from cfglint.source.dataclass_fields import annotated
-from cfglint.source.python.package import Module, Tree, finder
+from cfglint.source.python import class_fields
+from cfglint.source.python.class_fields import ClassField, ClassReading
+from cfglint.source.python.package import Module, SourceError, Tree, finder
 
 Raw = dict[str, Any]
 
@@ -38,7 +38,6 @@ DATASET_SECTION = "dataset"
 DATASET = ("scripts/utils.py", "DatasetConfig")  # of an entry of `datasets`
 TRAINING_ARGUMENTS = "TrainingArguments"
 EXPERIMENTAL = "experimental"
-ENUMS = ("FDivergenceType",)
 REQUIRED = "required"  # in the place of a default
 
 
@@ -82,56 +81,27 @@ def _located(tree: Tree, places: Sequence[tuple[str, str]]) -> tuple[Module, ast
     return None
 
 
+class SourceReading(ClassReading):
+    outside = (TRAINING_ARGUMENTS,)
+
+    def computed(self, module: Module, node: ast.expr, refusal: SourceError) -> Operand:
+        """None for what is taken from the environment or the name of the script."""
+        return None if isinstance(node, ast.Subscript | ast.Call) else super().computed(module, node, refusal)
+
+
 def fields(module: Module, definition: ast.ClassDef) -> dict[str, Raw]:
-    """The fields of a dataclass, those of its bases within the package first."""
-    found: dict[str, Raw] = {}
-    for base in reversed(definition.bases):
-        if isinstance(base, ast.Name) and base.id != TRAINING_ARGUMENTS:
-            beside = [place for places in BESIDE.values() for place in places if place[1] == base.id]
-            inherited = module.find(base.id) or _located(module.tree, beside)
-            if inherited is None or not isinstance(inherited[1], ast.ClassDef):
-                if module.tree.lenient:
-                    continue
-                raise module.refuse(base, "a base class that is not in the package")
-            found.update(fields(inherited[0], inherited[1]))
-    own = {name: _field(module, node) for name, node in annotated(definition) if "ClassVar" not in ast.unparse(node.annotation)}
-    return {**found, **own}
+    reading = SourceReading(module.tree)
+    return {name: _field(reading, field) for name, field in reading.fields(module, definition).items()}
 
 
-def _field(module: Module, statement: ast.AnnAssign) -> Raw:
-    annotation = statement.annotation
+def _field(reading: SourceReading, field: ClassField) -> Raw:
+    annotation, default = field.annotation, reading.default(field)
     raw: Raw = {"type": parser_type(annotation), "annotation": ast.unparse(annotation)}
-    call = statement.value
-    if call is None:
-        return {**raw, "default": REQUIRED}
-    if not (isinstance(call, ast.Call) and ast.unparse(call.func) == "field"):
-        return {**raw, "default": _default(module, call)}
-    options = {keyword.arg: keyword.value for keyword in call.keywords}
-    subscripts = (part for part in ast.walk(annotation) if isinstance(part, ast.Subscript))
-    literals = (module.literal_values(part) for part in subscripts if ast.unparse(part.value) == "Literal")
-    choices = listed(module, options.get("metadata")) or next(literals, None)
+    literals = (each for each in ast.walk(annotation) if isinstance(each, ast.Subscript) and ast.unparse(each.value) == "Literal")
+    choices = field.choices or next(map(field.module.literal_values, literals), None)
     if choices is not None:
         raw["choices"] = choices
-    if "default" in options:
-        raw["default"] = _default(module, options["default"])
-    elif "default_factory" in options:
-        factory = options["default_factory"]
-        raw["default"] = _default(module, factory.body) if isinstance(factory, ast.Lambda) else made(module, factory)
-    else:
-        raw["default"] = REQUIRED
-    return raw
-
-
-def _default(module: Module, node: ast.expr) -> Operand:
-    """A default value; a member of an Enum is its value."""
-    if isinstance(node, ast.Attribute) and ast.unparse(node.value) in ENUMS:
-        found = module.find(ast.unparse(node.value))
-        if found is not None and isinstance(found[1], ast.ClassDef):
-            assigned = (each for each in found[1].body if isinstance(each, ast.Assign))
-            return next(found[0].constant(each.value) for each in assigned if ast.unparse(each.targets[0]) == node.attr)
-    if isinstance(node, ast.Subscript | ast.Call):
-        return None  # taken from the environment or the name of the script
-    return constant(module, node)
+    return {**raw, "default": REQUIRED if default is class_fields.REQUIRED else default}
 
 
 def parser_type(annotation: ast.expr) -> str:
@@ -159,7 +129,7 @@ def parser_type(annotation: ast.expr) -> str:
 
 
 def members(annotation: ast.expr) -> list[str]:
-    return ["None" if name == "NoneType" else name for name in map(ast.unparse, alternatives(annotation))]
+    return ["None" if name == "NoneType" else name for name in map(ast.unparse, class_fields.alternatives(annotation))]
 
 
 def sections(tree: Tree) -> dict[str, dict[str, Raw]]:

@@ -23,7 +23,7 @@ OPERATORS: dict[type, Callable[..., Any]] = {
     ast.LShift: operator.lshift,
     ast.USub: operator.neg,
 }
-
+MADE: dict[str, Callable[..., Any]] = {"list": list, "dict": dict}
 
 Definition = ast.FunctionDef | ast.ClassDef
 
@@ -157,6 +157,8 @@ class Module:
                         return found[0].constant(statement.value)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "pp_int":
             return int(self.constant(node.args[0]))  # DeepSpeed's integer that only prints itself in another way
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in MADE and not node.keywords:
+            return MADE[node.func.id](*map(self.constant, node.args))
         raise self.refuse(node, "not a constant")
 
     def keys_of(self, node: ast.expr) -> list[str]:
@@ -191,14 +193,14 @@ class Module:
         return [self.constant(part) for part in (node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice])]
 
     def enum_values(self, definition: ast.ClassDef) -> list[ConfigValue]:
-        """The values of an Enum class without repeats; for several values to a member all of them."""
+        """The values of an Enum class without repeats, types of torch and descriptors; for several values to a member all of them."""
         values: list[ConfigValue] = []
         for statement in definition.body:
             if not isinstance(statement, ast.Assign):
                 continue
             parts = statement.value.elts if isinstance(statement.value, ast.Tuple) else [statement.value]
             for part in parts:
-                if ast.unparse(part).startswith(("torch.", "getattr(torch, ")):
+                if isinstance(part, ast.Call) or ast.unparse(part).startswith("torch."):
                     continue
                 value = self.constant(part)
                 if value not in values:
