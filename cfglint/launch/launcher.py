@@ -8,7 +8,7 @@ from functools import cache
 from cfglint.batch.nodes import Size
 from cfglint.evaluate import Reason
 from cfglint.launch.line import LaunchLine, Option, Options
-from cfglint.launch.machine import VISIBLE, Machine, Surroundings, counted_devices
+from cfglint.launch.machine import VISIBLE, Machine, Surroundings, counted_devices, number
 from cfglint.source.annotations import Callable, Collection, Iterator, Mapping
 from cfglint.source.record import Record
 from cfglint.source.shell.command import is_placeholder
@@ -55,6 +55,8 @@ class Launcher:
     has_own_parser = False  # whether it parses the arguments itself, and no program does
     own_options: Collection[str] = ()  # options that it needs before the program
     options: Collection[str] = ()  # all options of its parser, of which it accepts abbreviations; empty if they are not modelled
+    without_value: Collection[str] = ()  # those of its options that are flags
+    short: Mapping[str, str] = {}  # the short names of its options
     counts: Mapping[str, Callable[[str, str], str]] = {}  # option -> the exception for a number of processes or nodes, empty if accepted
     added_rank: tuple[str, str, str] | None = None  # (argument that it adds, option that prevents it, remedy)
     selects_devices = False  # whether each process sees just the GPUs that processes are started for, whatever the environment says
@@ -69,6 +71,16 @@ class Launcher:
     def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
         """Parse the words after the command into sizes, program, files and arguments; return whether they may start a training."""
         raise NotImplementedError
+
+    def parse(self, line: LaunchLine, words: list[Text]) -> Options:
+        """Parse the options of a line as its parser does; what follows them is the program with its arguments."""
+        options = line.options = read_options(words, self.without_value, self.short, self.has_option)
+        for name in [each for each in options.given if each not in self.options]:
+            full = [each for each in self.options if each.startswith(name)]
+            if len(full) == 1:
+                options.given[full[0]] = options.given.pop(name)
+        line.starts(options.rest, module="module" in options)
+        return options
 
     def check(self, line: LaunchLine) -> None:
         """Report what the launcher refuses or ignores on a line."""
@@ -114,6 +126,12 @@ class OfVariables(Launcher):
     always_trains = True
     size_variable = SIZE_VARIABLE
     nodes_variable = "NNODES"
+
+    def sizes(self, line: LaunchLine, machine: Machine) -> tuple[int | None, int | None]:
+        """The processes of a node and the nodes that the variables say, one without them."""
+        environment = line.call.environment
+        each = number(environment.get(SIZE_VARIABLE), 1, machine, line, "gpus_per_node")
+        return each, number(environment.get(self.nodes_variable), 1, machine.with_nodes(each), line, "nodes")
 
     def for_nodes(self, line: LaunchLine, nodes: int) -> str:
         return f"put `{self.nodes_variable}={nodes}` and the address of the first node before the command"
@@ -191,7 +209,7 @@ def device_list(numbers: list[int], count: int) -> str:
     return ",".join(map(str, chosen))
 
 
-def read_options(words: list[Text], flags: Collection[str], short: dict[str, str], has_option: Callable[[str], bool]) -> Options:
+def read_options(words: list[Text], flags: Collection[str], short: Mapping[str, str], has_option: Callable[[str], bool]) -> Options:
     """The options of a launcher; a word that is not known is its program if an option of others follows."""
     options = Options()
     index = 0
@@ -232,13 +250,6 @@ def read_options(words: list[Text], flags: Collection[str], short: dict[str, str
         options.given[key] = Option(key, word, words[index])
         index += 1
     return options
-
-
-def complete(options: Options, names: Collection[str]) -> None:
-    for name in [each for each in options.given if each not in names]:
-        full = [each for each in names if each.startswith(name)]
-        if len(full) == 1:
-            options.given[full[0]] = options.given.pop(name)
 
 
 def is_option(word: Text) -> bool:

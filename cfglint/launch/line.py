@@ -150,6 +150,10 @@ class LaunchLine:
         self.mpi: list[Text] = []  # or of the mpirun, before the command
         self.folder: str | None = None
 
+    def starts(self, words: list[Text], *, module: bool = False) -> None:
+        """Take these words for the program, and its arguments behind it."""
+        self.program, self.arguments, self.module = (words[0] if words else None), words[1:], module
+
     def copy(self) -> LaunchLine:
         other = LaunchLine(self.call, self.launcher)
         vars(other).update(vars(self), unknown=[*self.unknown], problems=[*self.problems])

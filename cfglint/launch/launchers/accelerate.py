@@ -11,7 +11,7 @@ from cfglint.evaluate import Reason
 from cfglint.findings.releases import Releases
 from cfglint.launch._accelerate_options import OPTIONS
 from cfglint.launch.accelerate_options import ACCUMULATION_VARIABLE, FLAGS, lacking, needed, refused
-from cfglint.launch.launcher import Launcher, integer, not_an_integer, read_options
+from cfglint.launch.launcher import Launcher, integer, not_an_integer
 from cfglint.launch.launchers.torchrun import refused_value as refused_by_torchrun
 from cfglint.launch.launchers.torchrun import rendezvous
 from cfglint.launch.line import SIZES, LaunchLine, NamedFile, Option
@@ -180,14 +180,12 @@ class AccelerateLauncher(OfAccelerate):
     modules = ("accelerate.commands.launch",)
     marks = ("accelerate",)
     starts_programs = True
+    without_value, short = FLAGS, SHORT
     own_options = frozenset(("num_processes", "num_machines", "multi_gpu", "use_deepspeed"))
     accumulation_option = "gradient_accumulation_steps"
 
     def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
-        options = read_options(words, FLAGS, SHORT, self.has_option)
-        line.options = options
-        line.module = "module" in options
-        line.program, line.arguments = (options.rest[0], options.rest[1:]) if options.rest else (None, [])
+        self.parse(line, words)
         resolve(line, around)
         return True
 

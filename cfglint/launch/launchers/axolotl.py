@@ -32,7 +32,7 @@ class AxolotlLauncher(accelerate.OfAccelerate):
         elif launcher == "accelerate":
             accelerate.AccelerateLauncher().read(line, [*extra, *program], around)
         else:
-            line.module, line.program, line.arguments = True, literal("axolotl.cli.train"), arguments
+            line.starts(program[1:], module=True)
             line.sized(1, 1)
         if named is not None:
             line.files.append(NamedFile(named, "positional", "axolotl"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.batch.nodes import Size
 from cfglint.evaluate import Reason
-from cfglint.launch.launcher import Launcher, SizePlace, complete, device_list, not_an_integer, read_options
+from cfglint.launch.launcher import Launcher, SizePlace, device_list, not_an_integer
 from cfglint.launch.line import HOSTFILE, MACHINE, LaunchLine, NamedFile
 from cfglint.launch.machine import VISIBLE, Machine, Surroundings, number, visible
 from cfglint.source.annotations import Iterator
@@ -148,7 +148,7 @@ class DeepSpeedLauncher(Launcher):
     selects_devices = True  # deepspeed 0.19.8 launcher/launch.py (main: CUDA_VISIBLE_DEVICES of each rank)
     words = ("ds",)
     starts_programs = sets_rank = True
-    options = OPTIONS
+    options, without_value, short = OPTIONS, FLAGS, SHORT
     own_options = frozenset(("num_gpus", "num_nodes", "include", "exclude", "hostfile", "master_port"))
     counts = {"num_gpus": not_an_integer, "num_nodes": not_an_integer}
     nodes_option = "--num_nodes"
@@ -161,13 +161,9 @@ class DeepSpeedLauncher(Launcher):
 
     def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
         machine = around.machine
-        options = read_options(words, FLAGS, SHORT, self.has_option)
-        complete(options, OPTIONS)
-        line.options = options
+        options = self.parse(line, words)
         if "num_accelerators" in options.given:
             options.given["num_gpus"] = options.given["num_accelerators"]
-        line.module = "module" in options
-        line.program, line.arguments = (options.rest[0], options.rest[1:]) if options.rest else (None, [])
         hosts = hosts_of(line, around)
         filtered = options.text("include") or options.text("exclude")
         wanted = options.text("num_gpus"), options.text("num_nodes")

@@ -24,8 +24,7 @@ class Deepy(Launcher):
     batch_source = "GPT-NeoX configs"
 
     def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
-        line.program = words[0] if words else None
-        line.arguments = words[1:]
+        line.starts(words)
         line.files.extend(NamedFile(word, "neox", "neox") for word in files_of(words))
         line.gpus_per_node, line.nodes, line.processes = around.machine.gpus_per_node, around.machine.nodes, around.machine.gpus
         line.machine = True

@@ -39,9 +39,7 @@ class LlamaFactoryLauncher(OfVariables):
         if not words or words[0].value != TRAIN:
             return False
         environment = line.call.environment
-        line.module = True
-        line.program = literal("llamafactory")
-        line.arguments = words[1:]
+        line.starts([literal("llamafactory"), *words[1:]], module=True)
         if line.arguments and names_config(line.arguments[0]):
             line.files.append(NamedFile(line.arguments[0], "positional", "llamafactory"))
         forced = is_switched_on(environment.get("FORCE_TORCHRUN"))

@@ -21,9 +21,7 @@ class Python(Launcher):
         while index < len(words):
             text = words[index].string
             if text == "-m":
-                line.module = True
-                line.program = words[index + 1] if index + 1 < len(words) else None
-                line.arguments = words[index + 2 :]
+                line.starts(words[index + 1 :], module=True)
                 break
             if text in ("-c", "-"):
                 return False
@@ -33,7 +31,7 @@ class Python(Launcher):
             if text.startswith("-"):
                 index += 1
                 continue
-            line.program, line.arguments = words[index], words[index + 1 :]
+            line.starts(words[index:])
             break
         if line.program is None:
             return False

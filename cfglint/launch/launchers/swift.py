@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.launch.launcher import SIZE_VARIABLE, OfVariables, names_config
 from cfglint.launch.line import LaunchLine, NamedFile
-from cfglint.launch.machine import Surroundings, number, visible
+from cfglint.launch.machine import Surroundings, visible
 from cfglint.source.shell.placed_text import Text, literal
 
 TRAINERS = ("sft", "pt", "rlhf")
@@ -29,9 +29,7 @@ class SwiftLauncher(OfVariables):
     def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
         if not words or words[0].value not in TRAINERS:
             return False
-        line.module = True
-        line.program = literal(f"{self.name} {words[0].value}")
-        line.arguments = words[1:]
+        line.starts([literal(f"{self.name} {words[0].value}"), *words[1:]], module=True)
         for place, word in enumerate(line.arguments):
             if not place and names_config(word):
                 line.files.append(NamedFile(word, "positional", self.kind))
@@ -46,8 +44,7 @@ class SwiftLauncher(OfVariables):
         line.machine_gpus = around.machine.gpus_per_node
         if SIZE_VARIABLE in environment or self.nodes_variable in environment or self.always_several:
             line.inner = "torchrun"
-            each = number(environment.get(SIZE_VARIABLE), 1, around.machine, line, "gpus_per_node")
-            line.sized(each, number(environment.get(self.nodes_variable), 1, around.machine.with_nodes(each), line, "nodes"))
+            line.sized(*self.sizes(line, around.machine))
         else:
             line.gpus_per_node, line.nodes, line.processes = visible(line, around.machine), 1, 1
         return True

@@ -10,7 +10,7 @@ import re
 from cfglint.batch.nodes import Size
 from cfglint.evaluate import Reason
 from cfglint.launch.argparse_types import converted
-from cfglint.launch.launcher import Launcher, complete, integer, read_options
+from cfglint.launch.launcher import Launcher, integer
 from cfglint.launch.line import LaunchLine, Options
 from cfglint.launch.machine import Machine, Surroundings, number, visible
 from cfglint.source.shell.placed_text import Text
@@ -118,7 +118,7 @@ class Torchrun(Launcher):
     """torch.distributed's launcher: `--nproc_per_node` processes on each of `--nnodes` nodes."""
 
     starts_programs = sets_rank = True
-    options = OPTIONS
+    options, without_value, short = OPTIONS, FLAGS, SHORT
     own_options = frozenset(("nproc_per_node", "nnodes", "node_rank"))
     counts = {"nproc_per_node": not_processes, "nnodes": not_nodes}
     size_variable = "PET_NPROC_PER_NODE"
@@ -126,14 +126,9 @@ class Torchrun(Launcher):
 
     def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
         machine = around.machine
-        options = read_options(words, FLAGS, SHORT, self.has_option)
-        line.options = options
-        complete(options, OPTIONS)
-        line.module = "module" in options
-        rest = options.rest
-        if "no_python" in options and rest and rest[0].string.rpartition("/")[2].startswith("python"):
-            rest = rest[1:]
-        line.program, line.arguments = (rest[0], rest[1:]) if rest else (None, [])
+        options = self.parse(line, words)
+        if "no_python" in options and line.program is not None and line.program.string.rpartition("/")[2].startswith("python"):
+            line.starts(line.arguments, module=line.module)
         per_node = options.text("nproc_per_node") or line.call.environment.get(self.size_variable)
         nodes = options.text("nnodes") or line.call.environment.get(self.nodes_variable)
         if per_node is not None and per_node.value in COUNTED:

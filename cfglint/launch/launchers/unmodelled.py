@@ -6,10 +6,10 @@ xtuner/entry_point.py.
 
 from __future__ import annotations
 
-from cfglint.launch.launcher import SIZE_VARIABLE, Launcher, OfVariables
+from cfglint.launch.launcher import Launcher, OfVariables
 from cfglint.launch.launchers import torchrun
 from cfglint.launch.line import LaunchLine
-from cfglint.launch.machine import Surroundings, number
+from cfglint.launch.machine import Surroundings
 from cfglint.source.shell.placed_text import Text
 
 TRAINS = ("finetune", "dpo", "ppo", "grpo", "knowledge_distillation", "qat")
@@ -48,12 +48,8 @@ class XTuner(OfVariables):
 
     def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
         """Parse `xtuner train CONFIG`; the config is a program, or the name of one of XTuner's."""
-        line.module = True
-        line.program, line.arguments = (words[0], words[1:]) if words else (None, [])
-        each, nodes = (
-            number(line.call.environment.get(name), 1, around.machine, line, field)
-            for name, field in ((SIZE_VARIABLE, "gpus_per_node"), (self.nodes_variable, "nodes"))
-        )
+        line.starts(words, module=True)
+        each, nodes = self.sizes(line, around.machine)
         line.inner = "torchrun" if (each, nodes) != (1, 1) else ""
         line.sized(each, nodes)
         return True
