@@ -69,6 +69,16 @@ class OmegaConfLoader(OmegaYamlLoader):
         return container(super().construct(document), document)
 
 
+class OmegaWordLoader(OmegaYamlLoader):
+    """Loads the value of a word as `OmegaConf.from_dotlist` and `to_container` do: interpolations remain strings."""
+
+    def construct(self, document: Document) -> ConfigValue:
+        value = super().construct(document)
+        if document.root is not None:
+            check(value, document.root, document)
+        return value
+
+
 def container(value: object, document: Document) -> ConfigMapping:
     """The mapping that OmegaConf creates from the values of the YAML loader; raises Unloadable."""
     root = document.root
@@ -81,10 +91,15 @@ def container(value: object, document: Document) -> ConfigMapping:
         return {value: None}
     if not isinstance(value, dict):
         raise refused(root, f"OSError: Invalid loaded object type: {type(value).__name__}")
+    check(value, root, document)
+    return value
+
+
+def check(value: object, root: Node, document: Document) -> None:
+    """Raise Unloadable for a value of the YAML loader that OmegaConf refuses."""
     check_types(value, root)
     if INTERPOLATION in document.text:
         check_interpolations(document)
-    return value
 
 
 def check_types(value: object, node: Node) -> None:
@@ -107,9 +122,9 @@ def check_interpolations(document: Document) -> None:
     import re
 
     left = MOST_PARSED
-    for path, _, node in document.walk():
+    for _, _, node in document.walk():
         value = node.raw if node.kind == SCALAR else ""
-        if INTERPOLATION not in value or not path or re.fullmatch(PLAIN, value):
+        if INTERPOLATION not in value or re.fullmatch(PLAIN, value):
             continue
         left -= len(value)
         if left < 0 or is_deep(value):
@@ -137,3 +152,4 @@ def is_deep(text: str) -> bool:
 
 YAML = OmegaYamlLoader("yaml.load")
 OMEGACONF = OmegaConfLoader("OmegaConf.load")
+WORD = OmegaWordLoader("OmegaConf.from_dotlist")

@@ -11,9 +11,10 @@ import pytest
 from soundness import BUGS, harmless
 
 from cfglint.cli import main
-from cfglint.launch.overrides import Override, by_omegaconf, interpolated, refers
+from cfglint.launch.overrides import Override, by_omegaconf
 from cfglint.project import policy_schema
 from cfglint.project.settings_file import LARGEST, MOST_DOTS
+from cfglint.source.hydra.interpolation import interpolated, refers
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="devices and names of files as Windows does not have them")
 

@@ -101,7 +101,7 @@ class TrainerFiles(Config):
             values = values | {key: cast(Override(key, [text], ARGS), self.version) for key, text in texts.items()}
         values = self.launched_with(values)
         if "${" in document.text and not self.facts.kind_given:
-            from cfglint.launch.overrides import interpolated, refers
+            from cfglint.source.hydra.interpolation import interpolated, refers
 
             values = interpolated(values) if refers(values) else values
         return values

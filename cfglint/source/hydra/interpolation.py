@@ -13,6 +13,7 @@ from cfglint.source.hydra.overrides import GrammarError, ValueParser, tokens
 from cfglint.source.record import Record
 
 MISSING = "???"
+KEY = re.compile(r"\$\{[A-Za-z_][\w.]*\}")
 RELATIVE = re.compile(r"\.*")
 BRACE = re.compile(r"[{}]")
 STEPS = re.compile(r"[^.\[\]]+")
@@ -30,6 +31,10 @@ class Resolver(Record):
     root: ConfigMapping
     active: set[tuple[Any, ...]] = set()
     steps: int = 0
+
+    def beyond(self, limit: str) -> ConfigValue:
+        """The value in place of one that is beyond a limit."""
+        return Unknown(Reason("budget", limit))
 
     def get(self, path: tuple[Any, ...], default: ConfigValue = None) -> ConfigValue:
         """The resolved value at a path; the default if there is none. Raises ResolutionError."""
@@ -51,7 +56,7 @@ class Resolver(Record):
             raise ResolutionError(f"omegaconf.errors.InterpolationResolutionError: Recursive interpolation detected in '{value}'")
         self.steps += 1
         if self.steps > MOST_STEPS:
-            return Unknown(Reason("budget", "the number of interpolations"))
+            return self.beyond("the number of interpolations")
         self.active.add(path)
         try:
             return self._string(value, path)
@@ -91,11 +96,11 @@ class Resolver(Record):
                 return value
             parts.append(value)
             position = end + 1
-        known = [part for part in parts if part != ""]
-        if all(isinstance(part, (str, int, float, bool, type(None))) for part in known):
-            joined = "".join(map(str, known))
-            return joined if len(joined) <= MOST_LENGTH else Unknown(Reason("budget", "the length of a string"))
-        return next(part for part in known if not isinstance(part, (str, int, float, bool, type(None))))
+        unknown = next((part for part in parts if isinstance(part, Unknown)), None)
+        if unknown is not None:
+            return unknown
+        joined = "".join(map(str, parts))  # a list or mapping as Python prints it
+        return joined if len(joined) <= MOST_LENGTH else self.beyond("the length of a string")
 
     def _reference(self, body: str, path: tuple[Any, ...]) -> ConfigValue:
         body = body.strip()
@@ -130,6 +135,40 @@ class Resolver(Record):
         if value == MISSING:
             raise ResolutionError(f"omegaconf.errors.InterpolationToMissingValueError: Missing mandatory value: {body}")
         return self.value(value, target)
+
+
+class OfKeys(Resolver):
+    """Resolves the references to keys alone, if all of them can be: what another interpolation gives depends on the launch."""
+
+    size: int = 0  # characters and nodes of the resolved values
+
+    def beyond(self, limit: str) -> ConfigValue:
+        raise ResolutionError(limit)
+
+    def value(self, value: ConfigValue, path: tuple[Any, ...]) -> ConfigValue:
+        found = super().value(value, path) if not isinstance(value, str) or names_keys(value) else value
+        self.size += len(found) if isinstance(found, str) else 1
+        return found if self.size <= MOST_LENGTH else self.beyond("the size of the values")
+
+
+def interpolated(values: ConfigMapping) -> ConfigMapping:
+    """The values with `${key}` replaced by the value it refers to; unchanged if that cannot be resolved here, or never ends."""
+    try:
+        found = OfKeys(values).value(values, ())
+        return found if isinstance(found, dict) else values
+    except (ResolutionError, RecursionError):
+        return values
+
+
+def refers(values: object) -> bool:
+    if isinstance(values, (dict, list)):
+        return any(map(refers, values.values() if isinstance(values, dict) else values))
+    return isinstance(values, str) and "${" in values and names_keys(values)
+
+
+def names_keys(text: str) -> bool:
+    """Whether every interpolation of a string is a plain key; any other may contain a resolver."""
+    return "${" not in KEY.sub("", text)
 
 
 def absolute(key: str, path: tuple[Any, ...]) -> tuple[Any, ...]:

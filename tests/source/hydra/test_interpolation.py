@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cfglint.evaluate import Unknown
-from cfglint.source.hydra.interpolation import ResolutionError, Resolver
+from cfglint.source.hydra.interpolation import ResolutionError, Resolver, interpolated
 from tests.cases import each_case
 
 TREE = {
@@ -28,6 +28,7 @@ TREE = {
         "environment": "${oc.env:HOME}",
         "joined": "x${oc.env:HOME}",
         "own": "${my:1}",
+        "of_list": "x${list}",
     },
     "link": "${inner}",
     "loop": "${loop}",
@@ -51,6 +52,7 @@ TREE = {
         ("environment", "the variable `HOME` (pass --env HOME=VALUE)"),
         ("joined", "the variable `HOME` (pass --env HOME=VALUE)"),
         ("own", "the resolver `my`"),
+        ("of_list", "x[1, 2]"),  # as Python prints it
     ],
 )
 def test_a_value_is_resolved_or_unknown(key: str, expected: object) -> None:
@@ -75,3 +77,16 @@ def test_what_cannot_be_resolved_quotes_omegaconfs_exception(key: str, exception
 def test_a_missing_key_has_its_default() -> None:
     assert Resolver(TREE).get(("inner", "nope"), 3) == 3
     assert not Resolver(TREE).has(("inner", "nope"))
+
+
+@each_case(
+    ("values", "expected"),
+    [
+        ({"a": "${b.0}/x", "b": ["${c}"], "c": 1}, {"a": "1/x", "b": [1], "c": 1}),
+        ({"a": "${oc.env:HOME}", "b": "${a}", "c": "${d}", "d": 2}, {"a": "${oc.env:HOME}", "b": "${oc.env:HOME}", "c": 2, "d": 2}),
+        ({"a": "${gone}", "b": "${c}", "c": 2}, {"a": "${gone}", "b": "${c}", "c": 2}),  # as a whole or not at all
+        ({"a": "${b}", "b": "${a}"}, {"a": "${b}", "b": "${a}"}),
+    ],
+)
+def test_references_to_keys_alone(values: dict[str, object], expected: dict[str, object]) -> None:
+    assert interpolated(values) == expected
