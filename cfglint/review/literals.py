@@ -14,6 +14,7 @@ from cfglint.run.paths import is_program
 from cfglint.source.annotations import Callable, Collection, Iterator
 from cfglint.source.files import syntax_by_name
 from cfglint.source.parse import parse
+from cfglint.source.python.nodes import walk
 
 ABSENT, TOML = "(unset)", ".toml"
 COMPUTED = "(computed)"
@@ -101,14 +102,14 @@ def values_of(path: str, text: str) -> Values:
         return values
     module = module_in(path, "", text)
     lines = module.code.encode().split(b"\n") if module is not None else []
-    named = (pair for node in ast.walk(module.tree) for pair in named_values(node)) if module is not None else ()
+    named = (pair for node in module.nodes for pair in named_values(node)) if module is not None else ()
     for name, value in named:
         written = values.setdefault(name, [])
         if is_literal(value):
             literal = lines[value.lineno - 1][value.col_offset : value.end_col_offset].decode()
             written.append((literal.strip("\"'").partition("=")[2] if "." in name else literal, value.lineno))
         else:
-            is_computed = any(isinstance(part, (ast.Name, ast.Call)) for part in ast.walk(value))
+            is_computed = any(isinstance(part, (ast.Name, ast.Call)) for part in walk(value))
             written.append((COMPUTED, value.lineno) if is_computed else UNTOLD)
     return values
 
@@ -160,7 +161,7 @@ def is_literal(value: ast.expr) -> bool:
 def unmodelled_class(path: str, text: str) -> str:
     """The imported class of no known kind that gets arguments of a trainer, as "`RLConfig` of `verifiers`"; empty without one."""
     module = module_in(path, "", text) if len(text) <= LARGEST else None
-    nodes = [*ast.walk(module.tree)] if module is not None else []
+    nodes = module.nodes if module is not None else []
     packages = {
         each.asname or each.name: node.module.partition(".")[0]
         for node in nodes

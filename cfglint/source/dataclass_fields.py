@@ -12,6 +12,7 @@ from itertools import islice
 from cfglint.source import files
 from cfglint.source.annotations import ConfigValue, Iterator
 from cfglint.source.folders import walk_entries
+from cfglint.source.python.nodes import walk
 from cfglint.source.root import root_of
 
 MOST_FILES = 3000
@@ -81,7 +82,7 @@ def fields_of_text(text: str) -> dict[str, str]:
         return fields
     except (ValueError, RecursionError, MemoryError):
         return {}
-    for node in ast.walk(module):
+    for node in walk(module):
         if isinstance(node, ast.ClassDef) and any("dataclass" in ast.dump(line) for line in node.decorator_list):
             fields.update((name, ast.unparse(line.annotation)) for name, line in annotated(node))
     return fields

@@ -25,6 +25,7 @@ from cfglint.frameworks.peft.lora import unknown_in
 from cfglint.launch.program import MISSING, AdapterCall, ProgramFacts
 from cfglint.launch.programs.row_functions import cut_lengths
 from cfglint.source.annotations import Collection, ConfigMapping, ConfigValue, Iterator, Operand
+from cfglint.source.python.nodes import walk
 from cfglint.source.record import Record, changed
 
 NAMED = re.compile(
@@ -405,7 +406,7 @@ def limits(values: ConfigMapping, program: ProgramFacts | None, understood: Coll
 
 
 def uses(program: ProgramFacts, names: Collection[str]) -> bool:
-    nodes = (node for scope in program.scopes for node in ast.walk(scope.node))
+    nodes = (node for scope in program.scopes for node in walk(scope.node))
     named = (node.id if isinstance(node, ast.Name) else node.attr for node in nodes if isinstance(node, ast.Name | ast.Attribute))
     return not {*named}.isdisjoint(names)
 

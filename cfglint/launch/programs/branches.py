@@ -17,6 +17,7 @@ from cfglint.launch.programs.objects import ABSENT, COUNT, ITEMS, OPEN, Frame, S
 from cfglint.launch.programs.scopes import FUNCTIONS, dotted
 from cfglint.source.annotations import Any, Callable
 from cfglint.source.budget import Budget, Exhausted
+from cfglint.source.python.nodes import children, walk
 
 LEFT, LOOP_LEFT = -1, -2  # in the place of a branch: another one has ended the function or the program, or the turn of a loop
 SPOILT = Reason("branch", "a condition or a loop")
@@ -263,7 +264,7 @@ def is_import_error(handler: ast.ExceptHandler) -> bool:
 @lru_cache(MOST_CONDITIONS)
 def stores_below(node: ast.If | ast.match_case, side: bool) -> tuple[ast.AST, ...]:
     """The assignments to attributes, and the calls of `setattr`, on one side of a condition."""
-    nodes = [inner for line in (node.body if side or isinstance(node, ast.match_case) else node.orelse) for inner in ast.walk(line)]
+    nodes = [inner for line in (node.body if side or isinstance(node, ast.match_case) else node.orelse) for inner in walk(line)]
     calls = [inner for inner in nodes if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Name) and inner.func.id == "setattr"]
     return (*calls, *(inner for inner in nodes if isinstance(inner, ast.Attribute) and isinstance(inner.ctx, ast.Store)))
 
@@ -271,7 +272,7 @@ def stores_below(node: ast.If | ast.match_case, side: bool) -> tuple[ast.AST, ..
 @lru_cache(MOST_FUNCTIONS)
 def only_counts(node: ast.While) -> bool:
     """Whether a loop does nothing but assign what it computes, as one that halves a batch until it fits."""
-    inner = [each for line in node.body for each in ast.walk(line)]
+    inner = [each for line in node.body for each in walk(line)]
     statements = (each for each in inner if isinstance(each, ast.stmt))
     return not any(isinstance(each, ast.Call) for each in inner) and all(
         isinstance(each, (ast.Assign, ast.AugAssign, ast.If, ast.Pass)) for each in statements
@@ -286,5 +287,5 @@ def is_generator(node: ast.AST) -> bool:
         if isinstance(each, (ast.Yield, ast.YieldFrom)):
             return True
         if not isinstance(each, (*FUNCTIONS, ast.ClassDef, ast.Lambda)):
-            stack.extend(ast.iter_child_nodes(each))
+            stack.extend(children(each))
     return False

@@ -52,6 +52,7 @@ from cfglint.source.annotations import Callable, Iterator, Mapping
 from cfglint.source.change import EditRefused
 from cfglint.source.document import SCALAR, Node
 from cfglint.source.python.call import CallDocument
+from cfglint.source.python.nodes import walk
 from cfglint.source.record import changed
 
 TYPE_CHECKING = False
@@ -338,7 +339,7 @@ def trace(key: str, expression: ast.expr, module: ProgramModule, modules: Module
             continue
         found[source] = None
         is_spread = is_spread and isinstance(node, (ast.Name, ast.Attribute))
-        for name in ast.walk(node):
+        for name in walk(node):
             if isinstance(name, ast.Attribute):
                 values = ((value, known) for known in modules.known() for value in known.attribute_givers.get(name.attr, ()))
                 waiting += [(value, known, is_spread and name is node) for value, known in values]

@@ -14,6 +14,7 @@ from cfglint.launch.programs.modules import Definition, External, Modules
 from cfglint.launch.programs.scopes import COMPUTED, Scope, dotted, keyword, value_of
 from cfglint.source.annotations import Any
 from cfglint.source.dataclass_fields import annotated
+from cfglint.source.python.nodes import walk
 from cfglint.source.record import Record
 
 SEQ2SEQ_PATH = "transformers/training_args_seq2seq.py"
@@ -99,7 +100,7 @@ def linearized(modules: Modules, found: Definition | External | None) -> list[De
 
 def assigned_fields(node: ast.ClassDef) -> list[tuple[ast.AST, str]]:
     """The attributes that the methods of a class set, each with its place."""
-    stores = (each for each in ast.walk(node) if isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Store))
+    stores = (each for each in walk(node) if isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Store))
     return [(each, each.attr) for each in stores if dotted(each)[:-1] == ["self"]]
 
 

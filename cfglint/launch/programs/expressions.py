@@ -59,6 +59,7 @@ from cfglint.launch.programs.scopes import dotted
 from cfglint.source.annotations import Any, Callable, Iterable, Iterator, Truth
 from cfglint.source.budget import Budget
 from cfglint.source.dataclass_fields import annotated
+from cfglint.source.python.nodes import walk
 
 ANNOTATED = ("__annotations__", FIELDS := "__dataclass_fields__")  # of the class itself, and with its bases
 PARAMETERS = (".signature.parameters", ".__dataclass_fields__")  # the names under which a program asks what a class accepts
@@ -327,7 +328,7 @@ class Expressions(Process):
         value = NONE
         values: list[Value] = []
         for each in node.values:
-            if unclear is not None and any(isinstance(inner, (ast.Call, ast.NamedExpr)) for inner in ast.walk(each)):  # it may not happen
+            if unclear is not None and any(isinstance(inner, (ast.Call, ast.NamedExpr)) for inner in walk(each)):  # it may not happen
                 _, value = self.alternatives(each, [lambda: NONE, partial(self.evaluate, each, frame)])
             else:
                 value = self.evaluate(each, frame)

@@ -68,6 +68,7 @@ from cfglint.launch.programs.row_functions import lists_filled, parses_lines
 from cfglint.launch.programs.scopes import dotted
 from cfglint.source.annotations import Any, Callable, Truth
 from cfglint.source.budget import Budget, Exhausted
+from cfglint.source.python.nodes import walk
 from cfglint.source.record import Record
 
 NOWHERE = ast.Pass()
@@ -339,7 +340,7 @@ class Interpreter(Branches):
                 if pattern.name is not None:
                     self.bind(pattern.name, subject, frame)
                 return holds
-        for inner in ast.walk(pattern):  # a sequence, a mapping, an object of a class
+        for inner in walk(pattern):  # a sequence, a mapping, an object of a class
             name = getattr(inner, "rest" if isinstance(inner, ast.MatchMapping) else "name", None)
             if isinstance(name, str):
                 self.bind(name, unknown(), frame)
@@ -441,11 +442,11 @@ class Interpreter(Branches):
         if rows is None:
             return []
         lists: list[tuple[Sequence, DataRecipe]] = []
-        calls = [call.func for call in ast.walk(node) if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)]
+        calls = [call.func for call in walk(node) if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)]
         for name, always in lists_filled(node, parsed).items():
             owner, _, attribute = name.rpartition(".")
             methods = (self.evaluate(call, frame).data for call in calls if owner and ast.unparse(call.value) == owner)
-            names = (part for method in methods if isinstance(method, Function) for part in ast.walk(method.node))
+            names = (part for method in methods if isinstance(method, Function) for part in walk(method.node))
             if any(getattr(part, "attr", "") == attribute for part in names):
                 continue  # a method of the object that has the list may add to it as well
             filled = self.evaluate(ast.parse(name, mode="eval").body, frame)

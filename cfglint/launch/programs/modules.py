@@ -12,6 +12,7 @@ from cfglint.launch.kinds import argument_classes
 from cfglint.source.annotations import Callable, Iterator
 from cfglint.source.dataclass_fields import LARGEST, parsed, syntax_problem
 from cfglint.source.python.literals import NotebookOffsets, Offsets
+from cfglint.source.python.nodes import children, walk
 from cfglint.source.python.notebook import Notebook, read_notebook
 from cfglint.source.record import Record
 
@@ -63,7 +64,6 @@ class ProgramModule:
         self.stars: list[str] = []
         self.ambiguous: set[str] = set()
         self.before_star: dict[str, set[str]] = {}  # the names that an `import *` may bind again
-        self._parents: dict[ast.AST, ast.AST] = {}
         self._training: dict[ast.AST, bool] = {}
         self._read(tree.body, always=True)
 
@@ -101,6 +101,10 @@ class ProgramModule:
         self.names[name] = node
 
     @cached_property
+    def nodes(self) -> list[ast.AST]:
+        return walk(self.tree)
+
+    @cached_property
     def offsets(self) -> Offsets:
         return Offsets(self.text) if self.notebook is None else NotebookOffsets(self.notebook)
 
@@ -108,7 +112,7 @@ class ProgramModule:
     def givers(self) -> dict[str, list[ast.expr]]:
         """The expressions that the module assigns to each name and attribute, or gives as the default of an option."""
         found: dict[str, list[ast.expr]] = {}
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
                 targets = targets_of(node)
                 names = {name for target in targets for name in target_names(target)}
@@ -123,8 +127,8 @@ class ProgramModule:
     @cached_property
     def attribute_givers(self) -> dict[str, list[ast.expr]]:
         """Those of `givers` that may give an attribute of another object: not the names that are local to a function."""
-        functions = (node for node in ast.walk(self.tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)))
-        inside = (node for function in functions for node in ast.walk(function))
+        functions = (node for node in self.nodes if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)))
+        inside = (node for function in functions for node in walk(function))
         names = {id(node.value) for node in inside if isinstance(node, (ast.Assign, ast.AnnAssign)) and is_local(node)}
         return {name: [value for value in values if id(value) not in names] for name, values in self.givers.items()}
 
@@ -148,13 +152,13 @@ class ProgramModule:
     @cached_property
     def called(self) -> list[tuple[ast.expr, str]]:
         """What it calls, each with its last name."""
-        nodes = (node.func for node in ast.walk(self.tree) if isinstance(node, ast.Call))
+        nodes = (node.func for node in self.nodes if isinstance(node, ast.Call))
         return [(node, getattr(node, "attr", getattr(node, "id", ""))) for node in nodes]
 
     @cached_property
     def repeated_keywords(self) -> list[ast.keyword]:
         nodes: list[ast.keyword] = []
-        for call in ast.walk(self.tree):
+        for call in self.nodes:
             seen: set[str] = set()
             for node in call.keywords if isinstance(call, ast.Call) else ():
                 if node.arg is not None and node.arg in seen:
@@ -164,12 +168,14 @@ class ProgramModule:
 
     @cached_property
     def imported_packages(self) -> set[str]:
-        statements = [node for node in ast.walk(self.tree) if isinstance(node, (ast.Import, ast.ImportFrom))]
+        statements = [node for node in self.nodes if isinstance(node, (ast.Import, ast.ImportFrom))]
         return {dotted.partition(".")[0] for node in statements for _, dotted in imported(node, "", [])}
 
+    @cached_property
+    def _parents(self) -> dict[ast.AST, ast.AST]:
+        return {child: node for node in self.nodes for child in children(node)}
+
     def parent(self, node: ast.AST) -> ast.AST | None:
-        if not self._parents:
-            self._parents = {child: each for each in ast.walk(self.tree) for child in ast.iter_child_nodes(each)}
         return self._parents.get(node)
 
     def above(self, node: ast.AST) -> Iterator[ast.AST]:
@@ -179,7 +185,7 @@ class ProgramModule:
 
 
 def target_names(target: ast.expr) -> Iterator[str]:
-    for node in ast.walk(target):
+    for node in walk(target):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             yield node.id
 

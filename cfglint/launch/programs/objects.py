@@ -15,6 +15,7 @@ from cfglint.evaluate.operations import unknown as joined
 from cfglint.launch.programs.modules import External, ProgramModule
 from cfglint.source.annotations import Any, Callable, Iterable, Syntax
 from cfglint.source.document import Document, Path
+from cfglint.source.python.nodes import walk
 from cfglint.source.record import Record, changed
 
 TYPE_CHECKING = False
@@ -75,10 +76,10 @@ def condition(node: ast.AST, module: ProgramModule) -> Computed:
 def compares_releases(node: ast.AST, module: ProgramModule) -> bool:
     """Whether a condition asks for the installed release, or for what a constructor takes in it, as `except TypeError` does, too."""
     if isinstance(node, ast.Try):
-        types = [each for handler in node.handlers if handler.type is not None for each in ast.walk(handler.type)]
+        types = [each for handler in node.handlers if handler.type is not None for each in walk(handler.type)]
         return any(isinstance(each, ast.Name) and each.id == "TypeError" for each in types)
     test = getattr(node, "test", None)
-    names = {each.id for each in ast.walk(test) if isinstance(each, ast.Name)} if test is not None else set()
+    names = {each.id for each in walk(test) if isinstance(each, ast.Name)} if test is not None else set()
     values = [given for name in names for given in module.givers.get(name, ())]
     return any(COMPARES_RELEASES.search(ast.unparse(each)) for each in (test, *values) if each is not None)
 

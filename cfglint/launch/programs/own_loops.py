@@ -33,6 +33,7 @@ from cfglint.launch.programs.runs_of_program import Evaluated
 from cfglint.launch.programs.scopes import dotted
 from cfglint.launch.programs.training_loops import BACKWARD, ENGINE_CALL, PREPARE, STEP, TRAIN_BATCH, Event, OpenLoop, Place
 from cfglint.source.python.call import CallDocument
+from cfglint.source.python.nodes import walk
 from cfglint.source.record import Record, changed
 
 WARMUP = "num_warmup_steps"
@@ -359,7 +360,7 @@ def first_number(loop: OpenLoop, counter: str) -> int | None:
     node = loop.node
     if isinstance(node, ast.While) or not isinstance(node.target, ast.Tuple) or ast.unparse(node.target.elts[0]) != counter:
         return None
-    call = next((each for each in ast.walk(node.iter) if isinstance(each, ast.Call) and dotted(each.func) == ["enumerate"]), None)
+    call = next((each for each in walk(node.iter) if isinstance(each, ast.Call) and dotted(each.func) == ["enumerate"]), None)
     if call is None:
         return None
     start = next((word.value for word in call.keywords if word.arg == "start"), call.args[1] if len(call.args) > 1 else None)

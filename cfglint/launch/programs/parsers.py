@@ -21,6 +21,7 @@ from cfglint.launch.programs.modules import FRAMEWORKS, Definition, External, Pr
 from cfglint.launch.programs.objects import NONE, Built, plain, shown
 from cfglint.launch.programs.scopes import COMPUTED, FUNCTIONS, Scope, dotted, keyword, literal, value_of
 from cfglint.source.annotations import Any, Iterator
+from cfglint.source.python.nodes import walk
 from cfglint.source.record import Record
 
 OTHER_PARSERS = frozenset(
@@ -69,8 +70,8 @@ class Construction(Record):
         names = assigned_names(parent)
         if not names:
             yield "", None
-        for node in ast.walk(self.scope.node):
-            if isinstance(node, ast.Name) and node.id in names and isinstance(node.ctx, ast.Load) and self.is_at(node):
+        for node in (node for name in sorted(names) for node in self.scope.reads.get(name, ())):
+            if self.is_at(node):
                 above = module.parent(node)
                 yield (above.attr, called(module.parent(above))) if isinstance(above, ast.Attribute) else ("", None)
 
@@ -81,7 +82,7 @@ class Construction(Record):
         lines = next((each for name in ("body", "orelse", "finalbody") if statement in (each := getattr(block, name, []))), [])
         others = [line for line in lines if line is not statement and isinstance(line, ast.Assign) and node.id in assigned_names(line)]
         # One that is made of what the name had gives it the same parser, as a function that returns its parser does.
-        others = [line for line in others if not any(isinstance(name, ast.Name) and name.id == node.id for name in ast.walk(line.value))]
+        others = [line for line in others if not any(isinstance(name, ast.Name) and name.id == node.id for name in walk(line.value))]
         begins = any(other.lineno < self.call.lineno for other in others)
         ends = min((other.end_lineno or other.lineno for other in others if other.lineno > self.call.lineno), default=node.lineno)
         return node.id not in assigned_names(statement) or (node.lineno <= ends and (not begins or node.lineno >= self.call.lineno))
@@ -172,7 +173,7 @@ def is_tried(module: ProgramModule, node: ast.AST) -> bool:
 
 
 def changes_words(module: ProgramModule) -> bool:
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.Attribute) and dotted(node) == ["sys", "argv"]:
             above = module.parent(node)
             if not isinstance(node.ctx, ast.Load) or (isinstance(above, ast.Subscript) and not isinstance(above.ctx, ast.Load)):
@@ -287,7 +288,7 @@ def unread_training(name: str, program: ProgramFacts) -> Reason:
 
 def builders(module: ProgramModule) -> Iterator[ast.Call]:
     """The calls of a module by which it may build the arguments of a framework."""
-    for node in ast.walk(module.tree) if module.may_build else ():
+    for node in module.nodes if module.may_build else ():
         if isinstance(node, ast.Call) and any(map(kind_of_class, dotted(node.func)[-1:])):
             yield node
 
@@ -320,7 +321,7 @@ def own_source(parser: Construction) -> Iterator[tuple[ProgramModule, ast.Functi
     for cls in linearized(parser.scope.modules, parser.scope.resolve(parser.call.func)) if parser.is_own else ():
         if isinstance(cls, Definition) and isinstance(cls.node, ast.ClassDef):
             for method in (line for line in cls.node.body if isinstance(line, FUNCTIONS)):
-                calls = (node.func for node in ast.walk(method) if isinstance(node, ast.Call))
+                calls = (node.func for node in walk(method) if isinstance(node, ast.Call))
                 if any((dotted(call) or [getattr(call, "attr", "")])[-1] in ELSEWHERE for call in calls):
                     yield cls.module, method, cls.node.name
 

@@ -54,6 +54,7 @@ from cfglint.launch.programs.scopes import (
 from cfglint.launch.programs.training_loops import BACKWARD, ENGINE_CALL
 from cfglint.source.annotations import Any, Callable, Collection, Container, Iterator, Mapping
 from cfglint.source.budget import Budget
+from cfglint.source.python.nodes import walk
 from cfglint.source.record import changed
 from cfglint.source.shell.tables import names
 
@@ -318,7 +319,7 @@ def methods_of(made: Definition, modules: Modules) -> list[tuple[str, Definition
             continue
         nodes = [line for line in each.node.body if isinstance(line, FUNCTIONS) and line.name not in overridden]
         methods.extend((method.name, Definition(each.module, method)) for method in nodes)
-        supers = {method for method in nodes if any(isinstance(node, ast.Name) and node.id == "super" for node in ast.walk(method))}
+        supers = {method for method in nodes if any(isinstance(node, ast.Name) and node.id == "super" for node in walk(method))}
         overridden.update(method.name for method in nodes if method not in supers)
     return methods
 
@@ -394,7 +395,7 @@ class Constructor(BuiltCall):
     def _is_updated(self, scopes: list[Scope]) -> bool:
         """Whether the program sets attributes by a mapping of them: `vars(args).update(...)`."""
         updates = (call.func for scope in scopes for call in scope.calls() if dotted(call.func)[-1:] == ["update"])
-        return any(isinstance(node, ast.Name) and node.id in self.names for update in updates for node in ast.walk(update))
+        return any(isinstance(node, ast.Name) and node.id in self.names for update in updates for node in walk(update))
 
 
 def accelerators(named: list[NamedCall], reached: Callable[[BuiltCall], MadeCall | None]) -> list[AcceleratorCall]:
@@ -478,9 +479,9 @@ def add_trainers(facts: ProgramFacts, named: list[NamedCall]) -> None:
 def parts_made_by(name: str, method: ast.AST) -> tuple[str, ...]:
     """What a method that replaces one of the Trainer's makes otherwise than the arguments say."""
     found: list[str] = []
-    calls = [node for node in ast.walk(method) if isinstance(node, ast.Call)]
+    calls = [node for node in walk(method) if isinstance(node, ast.Call)]
     called = {id(call): "".join(dotted(call.func)[-1:]) or getattr(call.func, "attr", "") for call in calls}
-    stored = [node.value for node in ast.walk(method) if isinstance(node, ast.Assign) and dotted(node.targets[0]) == SCHEDULE]
+    stored = [node.value for node in walk(method) if isinstance(node, ast.Assign) and dotted(node.targets[0]) == SCHEDULE]
     if name in OF_OPTIMIZER and MAKES_OPTIMIZER.isdisjoint(called.values()):
         rate = () if "learning_rate" in ast.unparse(method) else ("learning rate",)
         found += ["optimizer", "weight decay", *rate]
@@ -506,7 +507,7 @@ def takes_all(sampler: ast.Call, scope: Scope) -> bool:
     found = scope.resolve(sampler.func)
     if isinstance(found, Definition):
         lengths = [method.node for name, method in methods_of(found, scope.modules) if name == "__len__"]
-        values = [node.value for length in lengths for node in ast.walk(length) if isinstance(node, ast.Return)]
+        values = [node.value for length in lengths for node in walk(length) if isinstance(node, ast.Return)]
         return bool(values) and all(isinstance(value, ast.Call) and dotted(value.func) == ["len"] for value in values)
     is_whole = keyword(sampler, "num_samples") is None and keyword(sampler, "replacement") is None
     return dotted(sampler.func)[-1] in PLAIN_SAMPLERS and is_whole

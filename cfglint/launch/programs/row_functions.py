@@ -6,6 +6,7 @@ import ast
 
 from cfglint.launch.programs.scopes import FUNCTIONS, Scope, dotted
 from cfglint.source.annotations import Iterable, Iterator
+from cfglint.source.python.nodes import walk
 from cfglint.source.record import Record
 
 MANY = 2  # appends of one turn, and more
@@ -31,7 +32,7 @@ def lists_filled(node: ast.For | ast.AsyncFor, parses: bool = False) -> dict[str
 
     `parses`: it goes through lines of JSON, of which blank ones are no rows.
     """
-    named = {name for each in ast.walk(node) if (name := list_appended_to(each))}
+    named = {name for each in walk(node) if (name := list_appended_to(each))}
     line = node.target.id if parses and isinstance(node.target, ast.Name) else ""
     found = {name: appends(node.body, name, line) for name in named if not node.orelse}
     return {name: each.least == 1 for name, each in found.items() if each.most == 1}
@@ -85,10 +86,8 @@ def either(ways: list[Appends]) -> Appends:
 
 
 def uses(node: ast.AST, name: str) -> bool:
-    lengths = {id(each.args[0]) for each in ast.walk(node) if isinstance(each, ast.Call) and dotted(each.func) == ["len"] and each.args}
-    return any(
-        isinstance(each, (ast.Name, ast.Attribute)) and id(each) not in lengths and ast.unparse(each) == name for each in ast.walk(node)
-    )
+    lengths = {id(each.args[0]) for each in walk(node) if isinstance(each, ast.Call) and dotted(each.func) == ["len"] and each.args}
+    return any(isinstance(each, (ast.Name, ast.Attribute)) and id(each) not in lengths and ast.unparse(each) == name for each in walk(node))
 
 
 def is_line(test: ast.expr, name: str) -> bool:
@@ -98,7 +97,7 @@ def is_line(test: ast.expr, name: str) -> bool:
 
 
 def parses_lines(*nodes: ast.AST) -> bool:
-    called = (each.func for node in nodes for each in ast.walk(node) if isinstance(each, ast.Call))
+    called = (each.func for node in nodes for each in walk(node) if isinstance(each, ast.Call))
     return any("loads" in (getattr(node, "attr", ""), getattr(node, "id", "")) for node in called)
 
 
@@ -180,7 +179,7 @@ def keeps_rows(function: ast.AST, skipped: int) -> bool:
 
 def cut_lengths(scopes: Iterable[Scope]) -> Iterator[int | str | None]:
     """What a tokenizer is told to cut rows at, in each of its calls: a number, the name of an argument, None for anything else."""
-    nodes = {node for scope in scopes for node in ast.walk(scope.node)}
+    nodes = {node for scope in scopes for node in walk(scope.node)}
     numbers = {
         node.targets[0].id: node.value.value if isinstance(node.value, ast.Constant) and isinstance(node.value.value, int) else None
         for node in nodes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cached_property
 from itertools import takewhile
 
 from cfglint.evaluate import Reason, Unknown
@@ -10,6 +11,7 @@ from cfglint.launch.kinds import ENGINE, LAUNCH, LAUNCHER
 from cfglint.launch.programs.modules import Definition, External, Modules, ProgramModule, imported, targets_of
 from cfglint.launch.programs.objects import calculated
 from cfglint.source.annotations import Any, Collection, Iterable, Iterator
+from cfglint.source.python.nodes import children, walk
 
 MOST_SCOPES = 300
 CAUGHT = (["Exception"], ["BaseException"], ["TypeError"], ["ValueError"])
@@ -67,6 +69,15 @@ class Scope:
             return Definition(self.module, self.values[name]) if name in self.values else None
         return self.modules.lookup(self.module, name)
 
+    @cached_property
+    def reads(self) -> dict[str, list[ast.Name]]:
+        """Where the code below it reads a name, that of functions and classes within it, too."""
+        found: dict[str, list[ast.Name]] = {}
+        for node in walk(self.node):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                found.setdefault(node.id, []).append(node)
+        return found
+
     def calls(self) -> Iterator[ast.Call]:
         return (node for node in self.nodes if isinstance(node, ast.Call))
 
@@ -113,7 +124,7 @@ class AcceleratorCall(BuiltCall):
 
 def inside(node: ast.AST, is_main: bool) -> Iterator[ast.AST]:
     """The nodes of a scope: of a module without its functions and classes, of a function with nested ones."""
-    stack = [*ast.iter_child_nodes(node)][::-1]
+    stack = children(node)[::-1]
     nested = not isinstance(node, ast.Module)
     while stack:
         each = stack.pop()
@@ -122,7 +133,7 @@ def inside(node: ast.AST, is_main: bool) -> Iterator[ast.AST]:
         if is_main_guard(each) and not is_main:
             continue
         yield each
-        stack.extend([*ast.iter_child_nodes(each)][::-1])
+        stack.extend(children(each)[::-1])
 
 
 def called(scopes: list[Scope], entry: str = "") -> set[Scope]:
@@ -162,12 +173,12 @@ def goes_on(handler: ast.ExceptHandler) -> bool:
     """Whether a handler catches the exceptions of a constructor and does not end the program."""
     types = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
     catches = any(node is None or dotted(node)[-1:] in CAUGHT for node in types)
-    ends = (isinstance(node, ast.Raise) or (isinstance(node, ast.Call) and dotted(node.func)[-1:] in ENDS) for node in ast.walk(handler))
+    ends = (isinstance(node, ast.Raise) or (isinstance(node, ast.Call) and dotted(node.func)[-1:] in ENDS) for node in walk(handler))
     return catches and not any(ends)
 
 
 def is_main_guard(node: ast.AST) -> bool:
-    return isinstance(node, ast.If) and any(isinstance(each, ast.Name) and each.id == "__name__" for each in ast.walk(node.test))
+    return isinstance(node, ast.If) and any(isinstance(each, ast.Name) and each.id == "__name__" for each in walk(node.test))
 
 
 def dotted(node: ast.expr) -> list[str]:

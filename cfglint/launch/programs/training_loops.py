@@ -41,6 +41,7 @@ from cfglint.launch.programs.objects import (
 from cfglint.launch.programs.scopes import dotted
 from cfglint.source.annotations import Any, Iterator
 from cfglint.source.budget import Budget
+from cfglint.source.python.nodes import walk
 from cfglint.source.record import Record
 
 Loop = ast.For | ast.AsyncFor | ast.While
@@ -180,7 +181,7 @@ class TrainingLoops(Interpreter):
 
     def _turns_of(self, node: ast.expr, frame: Frame) -> tuple[ast.expr, Value] | None:
         """The number of turns of a loop through a range, at the expression that ends it."""
-        found = next((each for each in ast.walk(node) if isinstance(each, ast.Call) and dotted(each.func)[-1:] in RANGES), None)
+        found = next((each for each in walk(node) if isinstance(each, ast.Call) and dotted(each.func)[-1:] in RANGES), None)
         if found is None or not 0 < len(found.args) < 3 or any(isinstance(each, ast.Starred) for each in found.args):
             return None
         start, end = ([None, *found.args])[-2:]
@@ -263,13 +264,13 @@ class TrainingLoops(Interpreter):
 
 @lru_cache(MOST_LOOPS)
 def is_training_loop(node: ast.For | ast.AsyncFor) -> bool:
-    calls = (each.func for line in node.body for each in ast.walk(line) if isinstance(each, ast.Call))
+    calls = (each.func for line in node.body for each in walk(line) if isinstance(each, ast.Call))
     return any(isinstance(call, ast.Attribute) and call.attr in (BACKWARD, TRAIN_BATCH) for call in calls)
 
 
 def rests_in(test: ast.AST) -> Iterator[tuple[ast.expr, bool]]:
     """The numbers of turns in a condition, each with whether it holds on the others: `step % turns == 0`, `step % turns`."""
-    for node in ast.walk(test):
+    for node in walk(test):
         if isinstance(node, ast.Compare) and is_rest(node.left) and len(node.ops) == 1 and isinstance(node.ops[0], (ast.Eq, ast.NotEq)):
             yield node.left.right, isinstance(node.ops[0], ast.NotEq)  # type: ignore[attr-defined]
     if is_rest(test):

@@ -7,6 +7,7 @@ from configparser import ConfigParser, Error
 
 from cfglint.project.statements.statement import Stated, is_side_group, stated_by
 from cfglint.source.annotations import Collection, Iterable, Iterator
+from cfglint.source.python.nodes import walk
 
 KEYWORD = "install_requires"
 EXTRAS = "extras_require"
@@ -50,7 +51,7 @@ class SetupScript:
     """A setup.py as a syntax tree: the values of its names, and its table of dependencies, each by the name of the package."""
 
     def __init__(self, module: ast.Module) -> None:
-        self.nodes = list(ast.walk(module))
+        self.nodes = walk(module)
         self.names: dict[str, list[ast.expr]] = {}  # the values that a name gets or that are added to it
         self.entries: dict[str, list[tuple[str, ast.expr]]] = {}  # name -> the (key, value) pairs that are put into its mapping
         for node in self.nodes:
