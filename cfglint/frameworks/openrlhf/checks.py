@@ -36,7 +36,7 @@ def failed(config: OpenRlhfConfig) -> list[Refusal]:
     for refusal in refusals:
         refusal.help = [option(step, switches) for step in refusal.help]
         lacking = [key for key in dict.fromkeys((*refusal.keys, *refusal.read)) if key in config.known and config.own(key) is None]
-        if refusal.failed and "'NoneType'" in refusal.exception and len(lacking) == 1:
+        if refusal.failed and "'NoneType'" in refusal.exception and lacking[:1] == [refusal.key]:
             refusal.message, refusal.help = f"`{lacking[0]}` is not set: {refusal.exception.partition(': ')[2]}", [f"set `--{lacking[0]}`"]
         if refusal.kind in ("ORL012", "ORL013"):  # the pages of a data set and a model that are not named
             refusal.message, refusal.help = f"`{refusal.key}` is not set", [f"add `--{refusal.key}` with a name or a path"]

@@ -244,7 +244,7 @@ class Check:
 
         said = f"{raised.kind}: {raised.message}" if raised.message else raised.kind
         keys = explained.keys
-        if page == FAILURE and raised.key in self.written:
+        if page == FAILURE and (raised.key in self.written or "'NoneType'" in said) and raised.key:
             inside = [each for each in keys if each.startswith(f"{raised.key}.")]
             keys = [*dict.fromkeys((*inside, *([] if inside else [raised.key]), *keys))]
         if "raise" not in raised.row:  # the key of a section on which a conversion fails
