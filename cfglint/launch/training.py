@@ -42,7 +42,7 @@ TRAINED = re.compile("trained|tuned")  # `trained_eval.py` evaluates what has be
 BACKWARD = ".backward("  # a call in a training loop of the program itself
 ENGINE = "deepspeed.initialize("
 TRAINER_CALL = "trainer.train("
-TRAIN_CALL, TRAINER = ".train(", "Trainer("
+TRAIN_CALL, TRAINER = ".train(", "Trainer"
 INSTANTIATE = "instantiate"  # the function with which Hydra makes arguments of a config
 EVALUATES = (".evaluate(", ".predict(")
 DATA_PACKAGES = names("datasets numpy pandas polars pyarrow tqdm requests yaml orjson jsonlines huggingface_hub tabulate PIL")
@@ -158,8 +158,11 @@ def program_trains(line: LaunchLine, path: str | None, read: Callable[[str], str
         return False
     if TRAINER_CALL in text or (BACKWARD in text and (launcher_of(line).starts_programs or ENGINE in text)):
         return True
-    trains_it = TRAIN_CALL in text or not any(call in text for call in EVALUATES)  # else another module does
-    return trains_it and TRAINER in text and any(f"{name}(" in text for name in (*HF_PARSERS, *argument_classes(), INSTANTIATE))
+    names = (*HF_PARSERS, *argument_classes(), INSTANTIATE)
+    if TRAIN_CALL in text:  # of a class of its own, perhaps, with arguments that another one of its own has
+        return TRAINER in text and any(name in text for name in names)
+    evaluates = any(call in text for call in EVALUATES)  # else another module trains
+    return not evaluates and f"{TRAINER}(" in text and any(f"{name}(" in text for name in names)
 
 
 def listed_below(root: str) -> dict[str, list[str]] | None:

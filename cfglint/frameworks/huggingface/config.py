@@ -47,7 +47,8 @@ class TrainerConfig(TrainerFiles):
         """A field whose value is unknown, with the place of its key if the file has it."""
         document = self.documents[0]
         key, node = document.find((name,))
-        value = document.unknown.get(name, Unknown()) if isinstance(document, Part) else Unknown()
+        said = document.unknown.get(name) if isinstance(document, Part) else None
+        value: Unknown = said if said is not None else self.own_defaults.get(name, Unknown())
         return Setting((name,), value, WRITTEN if node is not None else DEFAULT, document, node, key, because(value.reasons))
 
     @property

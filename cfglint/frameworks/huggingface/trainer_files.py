@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from cfglint.frameworks.accelerate.config import AccelerateConfig
     from cfglint.launch.overrides import Override
 
+OWN_BATCHES = Reason("program", "the loader that its trainer makes itself")
 FUSED_BY_DEFAULT = (2, 8)  # release of torch with which AdamW is fused by default (transformers 4.57.1 training_args.py:1291)
 OPENED_WITH_FSDP = (5, 10)  # release of transformers from which `fsdp_config` is read only with `fsdp`
 # Names that programs of their own have for what the Trainer calls otherwise: a file with one has other defaults than the Trainer's.
@@ -88,6 +89,8 @@ class TrainerFiles(Config):
 
         own = {name: field.default for name, field in program.defaults.items() if name not in self.values}
         own.update((name, Unknown(Reason("program", f"what {program.path} sets"))) for name in program.changed)
+        if program.own_batches:
+            own["per_device_train_batch_size"] = Unknown(OWN_BATCHES)
         return {name: value for name, value in own.items() if value is not MISSING}
 
     def _completed(self, values: ConfigMapping) -> ConfigMapping:

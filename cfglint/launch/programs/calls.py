@@ -287,6 +287,8 @@ class ProgramEvaluation(TrainingLoops):
             if isinstance(each, Class) and isinstance(each.slots.get(path.attr), Value):
                 function = each.slots[path.attr].data
                 return self.run_function(function.of(value, each), values, named) if isinstance(function, Function) else unknown()
+            if isinstance(value.data, Built) and path.attr == "__init__":
+                return self._fill_built(value, values, named)
             if isinstance(each, External) and path.attr == "__init__":
                 before, self.site = self.site, (node, frame)
                 kind = training_loops.kind_of(each.name)
@@ -311,8 +313,9 @@ class ProgramEvaluation(TrainingLoops):
         own = self.of_class(made_of, "__init__", unknown())
         if base in training_loops.LOADERS and own is None:
             return self.external(base, given, named, node)
-        if is_framework(base) and kind_of_class(base.rpartition(".")[2]) and own is None:
-            return self._framework_object(base, given, named, node, made_of)
+        if is_framework(base) and kind_of_class(base.rpartition(".")[2]):
+            made = self._framework_object if own is None else partial(self._own_arguments, own)
+            return made(base, given, named, node, made_of)
         data = Instance(made_of)
         value = Value(data)
         if own is not None and isinstance(own.data, Function):
@@ -435,6 +438,29 @@ class ProgramEvaluation(TrainingLoops):
         built = Value(Built(last, fields, made_of, call))
         built.data.slots.update({OPEN: True} if name in self.patched else {})
         return self.post_init(made_of, built)
+
+    def _own_arguments(self, own: Value, name: str, given: Given, named: Named, node: ast.AST, made_of: Class) -> Value:
+        """An object of a class of arguments with a constructor of its own: what this hands on to that of the framework, and sets."""
+        built = Built(name.rpartition(".")[2], {}, made_of)
+        built.slots[OPEN] = True
+        if isinstance(own.data, Function):
+            self.run_function(own.data.of(Value(built), own.data.owner or made_of), given, named)
+        handed: Named = {key: value for key, value in named.items() if key is not None and built.slots.get(key) is value}
+        built.call = self.record(self.made, built.name, [], handed, node)
+        if built.call is not None:
+            built.call.made_of = made_of
+            built.call.results.append(built)
+        return Value(built)
+
+    def _fill_built(self, value: Value, given: Given, named: Named) -> Value:
+        """`super().__init__(...)` in the constructor of a class of arguments."""
+        slots = value.data.slots
+        for key, each in (*zip((FIRST,), given, strict=False), *named.items()):
+            if key is not None:
+                self.write(slots, key, each)
+        if None not in named and not any(each.data is STARRED for each in given):
+            slots.pop(OPEN)
+        return self.post_init(value.data.made_of, value)
 
     def record(
         self, among: dict[ast.Call, MadeCall], name: str, given: Given, named: Named, node: ast.AST, origin: str = ""

@@ -143,8 +143,11 @@ class ProgramModule:
 
     @property
     def computes_calls(self) -> bool:
-        """Whether it calls what it has looked up, or made with `partial`: `classes["SFTConfig"](...)`."""
-        return any(isinstance(node, ast.Subscript) or name in COMPUTING for node, name in self.called)
+        """Whether it calls what it has looked up, made with `partial`, or given a name: `classes["SFTConfig"](...)`, `Args = SFTConfig`."""
+        aliases = {last_name(node.value) for node in self.nodes if isinstance(node, ast.Assign)}
+        return any(isinstance(node, ast.Subscript) or name in COMPUTING for node, name in self.called) or not aliases.isdisjoint(
+            argument_classes()
+        )
 
     def calls(self, endings: tuple[str, ...]) -> bool:
         return any(name.endswith(endings) for _, name in self.called)
@@ -153,7 +156,7 @@ class ProgramModule:
     def called(self) -> list[tuple[ast.expr, str]]:
         """What it calls, each with its last name."""
         nodes = (node.func for node in self.nodes if isinstance(node, ast.Call))
-        return [(node, getattr(node, "attr", getattr(node, "id", ""))) for node in nodes]
+        return [(node, last_name(node)) for node in nodes]
 
     @cached_property
     def repeated_keywords(self) -> list[ast.keyword]:
@@ -182,6 +185,11 @@ class ProgramModule:
         while (parent := self.parent(node)) is not None:
             yield parent
             node = parent
+
+
+def last_name(node: ast.expr) -> str:
+    """`Trainer` of `transformers.Trainer` and of `Trainer`; empty of anything else."""
+    return getattr(node, "attr", getattr(node, "id", ""))
 
 
 def target_names(target: ast.expr) -> Iterator[str]:

@@ -47,7 +47,6 @@ from cfglint.launch.programs.scopes import (
     dotted,
     keyword,
     literal,
-    named_in,
     reachable,
     value_of,
 )
@@ -71,6 +70,7 @@ REPLACED = names(
     "__init__ train _inner_training_loop training_step get_train_dataloader create_optimizer create_scheduler"
     " create_optimizer_and_scheduler create_accelerator_and_postprocess get_batch_samples _load_from_checkpoint"
 )
+OF_OTHERS = names("__init__ train training_step")  # methods that models have, too
 LOADER = "get_train_dataloader"
 SAMPLING = (LOADER, "_get_train_sampler")
 # Samplers of torch and transformers that take each sample of the training set once in an epoch.
@@ -120,7 +120,7 @@ def read_program(path: str, package: str, folders: list[str], read: Callable[[st
         calls = [*constructors(scopes, made)]
     named = [(scope, call, scope.resolve(call.func)) for scope in scopes for call in scope.calls()]
     facts = ProgramFacts(path)
-    add_trainers(facts, named)
+    add_trainers(facts, scopes, named)
     fill_from_classes(facts, made, scopes)
     facts.scopes = tuple(scopes)
     evaluations = facts.evaluations = Evaluations(modules, scopes[0].module, entry)
@@ -299,7 +299,7 @@ def with_methods(modules: Modules, scopes: list[Scope]) -> list[Scope] | None:
             for cls in (cls for cls in made if isinstance(cls, Definition) and isinstance(cls.node, ast.ClassDef)):
                 if cls.node not in classes:
                     classes[cls.node] = methods_of(cls, modules)
-            code = ((definition.module, code_of(definition)) for definition in named_in(scope))
+            code = ((definition.module, code_of(definition)) for definition in scope.named)
             named += [Definition(module, node) for module, node in code if node is not None]
         called = [method for methods in classes.values() for name, method in methods if name in names]
         for definition in [*called, *named]:
@@ -446,34 +446,50 @@ def computed_constructor(call: MadeCall, scope: Scope) -> Constructor:
     return made
 
 
-def add_trainers(facts: ProgramFacts, named: list[NamedCall]) -> None:
-    """Add the framework's class of the trainer that a program builds, the methods of its subclasses, and the `device_map`, as it is
-    written, with which it loads a model over all GPUs of a process.
+def add_trainers(facts: ProgramFacts, scopes: list[Scope], named: list[NamedCall]) -> None:
+    """Add the framework's class of the trainer that a program builds, what the program replaces of such a class, and the `device_map`, as
+    it is written, with which it loads a model over all GPUs of a process.
     """
+    modules = scopes[0].modules
     found: set[str] = set()
-    methods: set[str] = set()
     for scope, call, made in named:
         named_class = made.node if isinstance(made, Definition) else None
         # `cls = Trainer`, and then `cls()`
         resolved = scope.resolve(named_class) if isinstance(named_class, (ast.Name, ast.Attribute)) else made
-        is_class = isinstance(resolved, Definition) and isinstance(resolved.node, ast.ClassDef)
-        line = linearized(scope.modules, resolved) if is_class else [resolved]
-        names = [cls.name for cls in line if isinstance(cls, External) and cls.name.partition(".")[0] in PACKAGES]
-        trainer = next((name.rpartition(".")[2] for name in reversed(names) if name.endswith("Trainer")), None)
-        if trainer is not None:
-            found.add(trainer)
-            own = methods_of(resolved, scope.modules) if isinstance(resolved, Definition) else []
-            methods.update(name for name, _ in own)
-            sampling = (name for name, method in own if name in SAMPLING and not takes_each_once(method, scope.modules))
-            facts.own_samples = facts.own_samples or next((f"`{name}` of the program's trainer" for name in sampling), "")
-            sources = (ast.unparse(method.node) for name, method in own if name == LOADER)
-            facts.own_batches = facts.own_batches or any(not any(word in source for word in OF_ARGUMENTS) for source in sources)
-            facts.own_parts += tuple(part for name, method in own for part in parts_made_by(name, method.node))
+        trainer = trainer_of(resolved, modules)
+        found.update([trainer] if trainer else [])
         spread = keyword(call, "device_map") if isinstance(call.func, ast.Attribute) and call.func.attr == "from_pretrained" else None
         if isinstance(spread, ast.Constant) and spread.value in SPREADING:
             facts.spreads = facts.spreads or str(spread.value)
+    classes = {definition.node: definition for scope in scopes for definition in scope.named if trainer_of(definition, modules)}
+    methods = [method for definition in classes.values() for method in methods_of(definition, modules)]
+    methods += [method for scope in scopes for method in patches(scope)]
+    for name, method in methods:
+        source = ast.unparse(method.node)
+        if name in SAMPLING and not takes_each_once(method, modules):
+            facts.own_samples = facts.own_samples or f"`{name}` of the program's trainer"
+        facts.own_batches = facts.own_batches or (name == LOADER and not any(word in source for word in OF_ARGUMENTS))
+        facts.own_parts += parts_made_by(name, method.node)
     facts.trainer = next(iter(found)) if len(found) == 1 else ""
-    facts.own_trainer, facts.own_methods = not found or not REPLACED.isdisjoint(methods), tuple(sorted(methods))
+    facts.own_methods = tuple(sorted({name for name, _ in methods}))
+    facts.own_trainer = not found or not REPLACED.isdisjoint(facts.own_methods)
+
+
+def trainer_of(made: Definition | External | None, modules: Modules) -> str:
+    """The name of the framework's trainer that a class is or derives from; empty if it is none."""
+    is_class = isinstance(made, Definition) and isinstance(made.node, ast.ClassDef)
+    line = linearized(modules, made) if is_class else [made]
+    names = [cls.name for cls in line if isinstance(cls, External) and cls.name.partition(".")[0] in PACKAGES]
+    return next((name.rpartition(".")[2] for name in reversed(names) if name.endswith("Trainer")), "")
+
+
+def patches(scope: Scope) -> Iterator[tuple[str, Definition]]:
+    """The methods that code gives a trainer, or a class of them, from outside: `Trainer.create_optimizer = create_optimizer`."""
+    for node in scope.nodes:
+        target = node.targets[0] if isinstance(node, ast.Assign) else None
+        if isinstance(node, ast.Assign) and isinstance(target, ast.Attribute) and target.attr in REPLACED.union(SAMPLING) - OF_OTHERS:
+            value = scope.resolve(node.value)
+            yield target.attr, value if isinstance(value, Definition) else Definition(scope.module, node.value)
 
 
 def parts_made_by(name: str, method: ast.AST) -> tuple[str, ...]:

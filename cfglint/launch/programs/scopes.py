@@ -78,6 +78,13 @@ class Scope:
                 found.setdefault(node.id, []).append(node)
         return found
 
+    @cached_property
+    def named(self) -> list[Definition]:
+        """What the names in it refer to."""
+        nodes = (node for node in self.nodes if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load))
+        whole = (node for node in nodes if not isinstance(self.module.parent(node), ast.Attribute))  # not a part of a longer path
+        return [found for found in map(self.resolve, whole) if isinstance(found, Definition)]
+
     def calls(self) -> Iterator[ast.Call]:
         return (node for node in self.nodes if isinstance(node, ast.Call))
 
@@ -195,7 +202,7 @@ def reachable(modules: Modules, main: ProgramModule, entry: str = "") -> list[Sc
     scopes += [Scope(modules, main, called)] if called is not None else []
     seen: set[ast.AST] = {each.node for each in scopes}
     for scope in scopes:
-        for definition in named_in(scope):
+        for definition in scope.named:
             node = code_of(definition)
             if node is not None and node not in seen:
                 seen.add(node)
@@ -212,16 +219,6 @@ def code_of(definition: Definition) -> ast.AST | None:
         return node
     is_value = isinstance(node, (ast.Assign, ast.AnnAssign)) and node in definition.module.names.values()
     return definition.module.tree if is_value else None
-
-
-def named_in(scope: Scope) -> Iterator[Definition]:
-    for node in scope.nodes:
-        if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load):
-            if isinstance(scope.module.parent(node), ast.Attribute):
-                continue  # a part of a longer path
-            found = scope.resolve(node)
-            if isinstance(found, Definition):
-                yield found
 
 
 def literal(node: ast.expr | None) -> Any:
