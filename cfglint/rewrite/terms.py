@@ -12,7 +12,7 @@ from cfglint.run.templates import PLACEHOLDER
 from cfglint.source import edit
 from cfglint.source.annotations import Iterator
 from cfglint.source.change import DELETE, INSERT, RENAME, REPLACE, Change, EditRefused
-from cfglint.source.document import SCALAR, Document, Node, Path, Written
+from cfglint.source.document import SCALAR, Document, Node, Path, Written, pointer
 from cfglint.source.python.call import CallDocument
 from cfglint.source.sections import file_document, in_file
 from cfglint.source.shell.command import CommandDocument
@@ -76,7 +76,10 @@ class Term:
         before = self.setting.value
         if self.setting.origin == DEFAULT and setting.document is not None:  # of the program's own class
             before = value_at(setting.document, setting.path)
-        found = [ValueChange(path, setting.pointer, before if self.in_file else None, self.value)]
+        place, added_to = setting.pointer, self.setting.elsewhere if not self.in_file else None
+        if added_to is not None:
+            path, place = added_to.document.path, pointer(added_to.path)
+        found = [ValueChange(path, place, before if self.in_file else None, self.value)]
         if self.obsolete is not None:
             found.append(ValueChange(path, self.obsolete.pointer, self.obsolete.value, None))
         return found

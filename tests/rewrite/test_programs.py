@@ -59,7 +59,9 @@ def fixed(tmp_path, monkeypatch, capsys):
     ],
 )
 def test_a_value_that_another_file_has(fixed, name, before, after, code):
-    assert fixed({"train.py": program(code), name: before})[0] == {name: after}
+    changed, said = fixed({"train.py": program(code), name: before})
+    assert changed == {name: after}
+    assert f"{name}: " in said
     assert fixed({"train.py": program(code), name: after})[0] == {}
 
 

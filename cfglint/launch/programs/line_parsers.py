@@ -251,11 +251,15 @@ def command(run: Interpreter, function: Function) -> tuple[Given, Named] | None:
             default = named.get("default", NONE).data if kind is None else None
             typed_as = type(default).__name__ if isinstance(default, (int, float)) else "str"
         settings["type"] = Value(External(f"builtins.{typed_as}"))
-        options = [option for spelled in names for option in spelled.split("/")[:1]]
+        pairs = [spelled.partition("/") for spelled in names]  # `--fp16/--no-fp16`
+        options, negations = ([text for pair in pairs if (text := pair[at].strip())] for at in (0, 2))
+        if negations:
+            settings["action"] = Value("store_true")
         if options:
             long = next((option for option in options if option.startswith("--")), options[0])
-            dest = next((each for each in names if not each.startswith("-")), long.lstrip("-").replace("-", "_"))
+            dest = next(filter(str.isidentifier, names), long.lstrip("-").replace("-", "_"))
             parser.arguments.append(ParserArgument(dest, options, settings))
+            parser.arguments += [ParserArgument(dest, negations, {**settings, "action": Value("store_false")})] if negations else []
     result = parsed(run, parser, *run.line_words(), Instance())[0].data
     return [], {key: Value(value.data, value.node, value.module) for key, value in result.slots.items() if key is not OPEN}
 
