@@ -269,12 +269,6 @@ class ProgramFacts(Record):
         """Whether every argument that it accepts is known, and any other argument ends it."""
         return self.complete and self.refuses
 
-    @property
-    def takes_nothing(self) -> bool:
-        """Whether it builds the arguments of its trainer without a look at the words of its line."""
-        reads = self.evaluations is None or bool(self.parser or self.not_read)
-        return bool(self.built) and not reads and not any("argv" in module.text for module in self.modules.known())
-
     def accepts(self, name: str) -> bool:
         """Whether a name is an argument that the program defines, the negation `no_x` of a boolean one, or may abbreviate one."""
         if name in self.fields or name in self.defaults or name in self.taken or any(field.startswith(name) for field in self.fields):

@@ -96,7 +96,7 @@ class Side:
         if program is None or program.not_read or program.evaluations is None:
             return True
         if not program.parser:
-            return not program.takes_nothing
+            return not program.built or any("argv" in module.text for module in program.modules.known())
         name = key.replace("-", "_")
         return program.accepts(name) or any(config.has_field(name) for config in self.run.configs if config.kind != LAUNCH)
 

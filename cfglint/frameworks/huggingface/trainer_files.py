@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from cfglint.frameworks.accelerate.config import AccelerateConfig
     from cfglint.launch.overrides import Override
 
-OWN_BATCHES = Reason("program", "the loader that its trainer makes itself")
 FUSED_BY_DEFAULT = (2, 8)  # release of torch with which AdamW is fused by default (transformers 4.57.1 training_args.py:1291)
 OPENED_WITH_FSDP = (5, 10)  # release of transformers from which `fsdp_config` is read only with `fsdp`
 # Names that programs of their own have for what the Trainer calls otherwise: a file with one has other defaults than the Trainer's.
@@ -76,7 +75,8 @@ class TrainerFiles(Config):
         return AccelerateConfig(documents, self.facts, ["accelerate", *("deepspeed" for _ in others)], self)
 
     def parsed_arguments(self) -> Arguments:
-        changed = self.facts.launch.program.changed if self.facts.launch.program is not None else ()  # by the program, after parsing
+        program = self.facts.launch.program
+        changed = program.changed if program is not None else ()  # after parsing
         values = {name: value for name, value in self.values.items() if name not in changed} if changed else self.values
         return Arguments(values, self.version, self.own_defaults)
 
@@ -90,11 +90,11 @@ class TrainerFiles(Config):
         own = {name: field.default for name, field in program.defaults.items() if name not in self.values}
         own.update((name, Unknown(Reason("program", f"what {program.path} sets"))) for name in program.changed)
         if program.own_batches:
-            own["per_device_train_batch_size"] = Unknown(OWN_BATCHES)
+            own["per_device_train_batch_size"] = Unknown(Reason("program", "the loader that its trainer makes itself"))
         return {name: value for name, value in own.items() if value is not MISSING}
 
     def _completed(self, values: ConfigMapping) -> ConfigMapping:
-        """The values as the program's parser passes them on, which may cast strings or resolve `${...}`, with those of the launch line."""
+        """The values as the program's parser passes them on, cast or with `${...}` resolved, with those of the launch line."""
         document, program = self.documents[0], self.facts.launch.program
         if program is not None and program.opens_config and document.syntax == "yaml" and self.framework is FRAMEWORK:
             from cfglint.frameworks.huggingface.cli_arguments import cast
