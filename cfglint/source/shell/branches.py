@@ -389,10 +389,10 @@ def while_loop(shell: Execution, node: SyntaxNode) -> Truth:
                 shell.explore(body)
             return UNCLEAR
         shell.budget.spend(len(shell.state.variables) // COMPARED)
-        before = {name: value for name, value in shell.state.variables.items() if isinstance(value, Text)}
+        before = shell.state.copy()
         if not goes_on(shell, shell.block, body):
             return UNCLEAR
-        if before == {name: value for name, value in shell.state.variables.items() if isinstance(value, Text)}:
+        if (before.variables, before.positional) == (shell.state.variables, shell.state.positional):
             return UNCLEAR  # nothing changes, so the loop would never end
     shell.perhaps(goes_on, shell, shell.block, body)  # more rounds than are followed
     return UNCLEAR

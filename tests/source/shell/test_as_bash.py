@@ -103,6 +103,7 @@ def started(text):
         ("for i in 1 2 3; do [ $i -eq 2 ] && continue; run $i; done", ["1", "3"]),
         ("for i in 1 2 3; do [ $i -eq 2 ] && break; run $i; done", ["1"]),
         ("i=0; while [ $i -lt 3 ]; do run $i; i=$((i + 1)); done", ["0", "1", "2"]),
+        ('set -- a b c; P=(); while [ $# -gt 0 ]; do P+=("$1"); shift; done; run "${P[@]}"', ["a b c"]),
         ("for ((i = 0, j = 5; i < 2; i++, j--)); do run $i $j; done", ["0 5", "1 4"]),
         ("for a in x y; do for b in 1 2; do run $a$b; done; done", ["x1", "x2", "y1", "y2"]),
         ('for f in a b; do run "$f"; done > log', ["a", "b"]),
