@@ -49,7 +49,8 @@ SUBJECT_KEYS = {
     **dict.fromkeys(
         """
         lora_r lora_rank lora_alpha lora_dropout lora_target lora_target_modules lora_target_linear lora_modules_to_save use_lora use_peft
-        use_dora use_rslora finetuning_type adapter tuner_type train_type load_in_4bit load_in_8bit quantization_bit q_lora
+        use_dora use_rslora r target_modules modules_to_save finetuning_type adapter tuner_type train_type load_in_4bit load_in_8bit
+        quantization_bit q_lora
         """.split(),
         "adapter",
     ),

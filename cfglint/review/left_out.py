@@ -39,27 +39,36 @@ MOST_DESCRIBED = 20  # files whose changed values are named
 
 
 def unrecognized(name: str, branch: Branch) -> str:
-    """The reason for a file that no run reads: a program or script beside it, or in a folder above it, may name it."""
-    folder = os.path.dirname(name)
+    """The reason for a file that no run reads: a program or script of a run, beside it, or in a folder above it, may name it."""
     if os.path.basename(name) == DATA_SETS:
         return OF_DATA
-    named = branch.named_folders.get(folder or os.curdir)
+    named = branch.named_folders.get(os.path.dirname(name) or os.curdir)
     if named:
         return IN_FOLDER.format(named)
     config = config_with(name, branch)
     if config:
         return NAMED.format(config)
-    for _ in range(MOST_FOLDERS):
-        programs = [each for each in branch.new.names_in(folder or os.curdir) if each.endswith(".py") or is_script(each)]
-        for path in (os.path.join(folder, program) for program in programs[:MOST_PROGRAMS]):
-            text = text_of(branch.new, path)
-            stem = os.path.splitext(os.path.basename(name))[0]  # by which a config of Hydra is named
-            if names(text, name) or ("hydra" in text and any(f"{mark}{stem}{mark}" in text for mark in "\"'")):
-                return NAMED.format(path)
-        if not folder:
-            break
-        folder = os.path.dirname(folder)
+    stem = os.path.splitext(os.path.basename(name))[0]  # by which a config of Hydra is named
+    for path in (*filter(is_code, sorted(branch.compared)), *beside(name, branch)):
+        text = text_of(branch.new, path)
+        if names(text, name) or ("hydra" in text and any(f"{mark}{stem}{mark}" in text for mark in "\"'")):
+            return NAMED.format(path)
     return UNRECOGNIZED
+
+
+def beside(name: str, branch: Branch) -> Iterator[str]:
+    """The first programs and scripts in the folder of a file, and in those above it."""
+    folder = os.path.dirname(name)
+    for _ in range(MOST_FOLDERS):
+        there = filter(is_code, branch.new.names_in(folder or os.curdir))
+        yield from (os.path.join(folder, each) for each in [*there][:MOST_PROGRAMS])
+        if not folder:
+            return
+        folder = os.path.dirname(folder)
+
+
+def is_code(name: str) -> bool:
+    return name.endswith(".py") or is_script(name)
 
 
 def names(text: str, name: str) -> bool:

@@ -6,20 +6,21 @@ import json
 from os.path import basename
 
 from cfglint.evaluate import Unknown
-from cfglint.findings.setting import OVERRIDE
+from cfglint.findings.setting import OVERRIDE, WRITTEN, Setting
 from cfglint.findings.vocabulary import Kind
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.launch.config import default_of_program
 from cfglint.frameworks.validation.schema import Property
 from cfglint.launch import Launch
 from cfglint.launch.command import override_arguments, readable
-from cfglint.launch.kinds import LAUNCH, is_trainer
+from cfglint.launch.kinds import LAUNCH, TRAINER, is_trainer
 from cfglint.launch.launcher import launcher_of
 from cfglint.launch.slurm import options_in
 from cfglint.review.effects import has_effect
 from cfglint.review.snapshot import Side
 from cfglint.source.annotations import Any, Collection, ConfigMapping, ConfigValue, Iterator
 from cfglint.source.document import Node
+from cfglint.source.python.call import CallDocument
 from cfglint.source.record import Record
 from cfglint.source.shell.command import CommandDocument
 from cfglint.source.shell.placed_text import Text
@@ -34,6 +35,16 @@ SIZES = ("nproc_per_node", "nnodes", "num_processes", "num_machines", "num_gpus"
 OF_SLURM = ("nodes", "ntasks", "ntasks-per-node", "gpus-per-node", "gres", "gpus")
 SIZE_VARIABLES = ("CUDA_VISIBLE_DEVICES", "NPROC_PER_NODE", "NNODES")
 YAML_WORDS = ("true", "false", "null")
+# Fields of PEFT's `LoraConfig` with their defaults (peft 0.5.0 to 0.21.2, tuners/lora/config.py).
+OF_ADAPTER = {
+    "r": 8,
+    "lora_alpha": 8,
+    "lora_dropout": 0.0,
+    "target_modules": None,
+    "modules_to_save": None,
+    "use_dora": False,
+    "use_rslora": False,
+}
 LONGEST = 80  # maximum number of characters of a value
 TYPES = {bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "a list", dict: "a mapping", type(None): "null"}
 
@@ -107,6 +118,7 @@ def setting_changes(old: Side, new: Side) -> list[SettingChange]:
                 if kind == LAUNCH and change.effect and not any(side.takes(change.key) for side in (old, new)):
                     change.effect = False
                     change.notes.append("the program does not take it")
+    changes += adapter_changes(old, new)
     there = [{basename(document.path) for document in side.run.documents} for side in (old, new)]
     for change in changes:  # a file that moved is compared itself
         names = {basename(str(state.value)) for state in (change.before, change.after)}
@@ -137,6 +149,33 @@ def launch_changes(old: Side, new: Side) -> Iterator[SettingChange]:
         ]
         if word_read(words[0]) != word_read(words[1]):
             yield SettingChange(LAUNCH, name, *states)
+
+
+def adapter_changes(old: Side, new: Side) -> Iterator[SettingChange]:
+    """The values of the `LoraConfig` by which a program trains, where they differ, all of them where one side trains without."""
+    calls, are_certain = zip(*map(adapter_of, (old, new)), strict=True)
+    for name, default in OF_ADAPTER.items() if all(are_certain) or None not in calls else ():
+        states = [adapter_state(call, name, default if None not in calls else NOWHERE) for call in calls]
+        if not equal(states[0].value, states[1].value) and {UNKNOWN} != {state.text for state in states}:
+            yield SettingChange(TRAINER, f"LoraConfig.{name}", *states)
+
+
+def adapter_of(side: Side) -> tuple[CallDocument | None, bool]:
+    """(the `LoraConfig` of the one model that a program trains, whether it is certain that it trains with it, or without)."""
+    code = side.run.launch.code
+    found = [each for each in code.adapters if each.adapter is not None] if code is not None else []
+    if code is None or code.evaluations is None or code.not_read or found:
+        return (found[0].adapter, found[0].is_certain) if len(found) == 1 else (None, False)
+    return None, not any("peft" in module.text.lower() for module in code.modules.known())
+
+
+def adapter_state(call: CallDocument | None, name: str, default: ConfigValue) -> SettingState:
+    key, node = call.find((name,)) if call is not None else (None, None)
+    if call is None or node is None:
+        return SettingState(default, "(unset)" if default in (None, NOWHERE) else f"{spelled(default)} (default)")
+    value = Unknown() if name in call.unknown else call.values.get(name)
+    place = Setting((name,), value, WRITTEN, call, node, key).place
+    return SettingState(value, UNKNOWN if isinstance(value, Unknown) else spelled(value), place, (call.path, (key or node).start, node.end))
 
 
 def word_read(word: str) -> str:

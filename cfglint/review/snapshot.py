@@ -93,7 +93,7 @@ class Side:
     def takes(self, key: str) -> bool:
         """Whether the program of the run takes an argument, as far as its parser was read."""
         program = self.run.launch.parser
-        if program is None or program.not_read or program.evaluations is None:
+        if program is None or program.not_read or program.evaluations is None or "." in key:
             return True
         if not program.parser:
             return not program.built or any("argv" in module.text for module in program.modules.known())

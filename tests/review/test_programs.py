@@ -99,6 +99,35 @@ def test_an_argument_that_a_program_did_not_take_is_no_other_model(reviewed, bef
     assert bool(reviewed.changes[0]["no_effect"]) == (before == after and not texts)
 
 
+TUNED = program(2).replace("import", "import AutoModel,").replace("model=None", "model=model")
+LOADED = "model = AutoModel.from_pretrained('m')\n"
+ADAPTED = "from peft import LoraConfig, get_peft_model\nmodel = get_peft_model(" + LOADED[8:-1] + ", LoraConfig(%s))\n"
+
+
+@each_case(
+    ("before", "after", "text"),
+    [
+        (ADAPTED % "r=8, lora_alpha=64", ADAPTED % "lora_alpha=32", "`LoraConfig.lora_alpha` 64 -> 32"),
+        (LOADED, ADAPTED % "r=16", "`LoraConfig.r` (unset) -> 16"),
+        (ADAPTED % "r=16", LOADED, "`LoraConfig.r` 16 -> (unset)"),
+        (LOADED, "import os\nif os.environ['A']:\n    " + (ADAPTED % "r=16").replace("\nm", "\n    m") + "else:\n    " + LOADED, ""),
+    ],
+)
+def test_the_adapters_of_a_program(reviewed, before, after, text):
+    sides = ({"train.py": TUNED.replace("args = ", made + "args = ", 1)} for made in (before, after))
+    _, told = reviewed(*sides)
+    assert [each for each in told if each.startswith("other adapters")] == ([f"other adapters: {text}"] if text else [])
+
+
+def test_the_config_of_a_hydra_program_in_another_folder(reviewed, tmp_path):
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "src").mkdir()
+    build = "import hydra\n@hydra.main(config_path='../conf', config_name='grpo')\ndef main(cfg):\n    pass\nmain()\n"
+    before = {"src/train.py": IMPORTS + build, "conf/grpo.yaml": "a: 1\n", "run.sh": "accelerate launch src/train.py a=2 b=1\n"}
+    reviewed(before, {"conf/grpo.yaml": "a: 2\n", "run.sh": "accelerate launch src/train.py a=2 b=2\n"})
+    assert "src/train.py names it, and what it makes of it is not compared; `a` 1 -> 2" in reviewed.reasons[0]
+
+
 def test_one_process_that_spreads_its_model_is_not_one_gpu(reviewed):
     load = "from transformers import AutoModel\nmodel = AutoModel.from_pretrained('m', device_map='auto')\n"
     before = {"train.py": load + program("2"), "run.sh": "torchrun --nproc_per_node 2 train.py\n"}
