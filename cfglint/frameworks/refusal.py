@@ -108,12 +108,11 @@ class Words(Record):
     """What the findings of a kind say besides its rows.
 
     `kept` are keys that make the run what it is, which no remedy removes; `machine` has words for conditions on the machine, which no key
-    sets, None where only the framework's message says it; `is_flag` is whether a key is a switch; `first` has the places of the findings
-    of a check, where they are others than usual; `counted` what numbers of the machine count.
+    sets, None where only the framework's message says it; `is_flag` is whether a key is a switch; `counted` what numbers of the machine
+    count.
     """
 
     kept: Sequence[str]
     machine: Mapping[tuple[str, ...], str | None]
     is_flag: Callable[[str], bool]
-    first: Mapping[str, Sequence[str]]
     counted: Mapping[tuple[str, ...], str] = {}

@@ -80,6 +80,7 @@ def test_a_code_without_a_page_names_the_file():
 def test_a_run_gets_what_the_pages_say():
     """After a change of a head: python tools/rebuild_rules.py."""
     assert rebuild_rules.MODULE.read_text(encoding="utf-8") == rebuild_rules.module()
+    assert rebuild_rules.PLACES.read_text(encoding="utf-8") == rebuild_rules.places()
 
 
 @each_case(("head", "told"), [("code: BAT001\nsource: y\nseverty: error", "severty"), ("code: BAT002\nsource: y", "the code")])

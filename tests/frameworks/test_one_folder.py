@@ -31,6 +31,7 @@ NAMED_IN = {
     "findings/_rule_releases.py": "generated",
     "findings/_example_findings.py": "generated",
     "findings/_rules.py": "generated",
+    "findings/_places.py": "generated",
     "findings/vocabulary.py": "the type of a kind, for mypy",
     "frameworks/releases/_dates.py": "generated",
     "frameworks/releases/_modelled.py": "generated",

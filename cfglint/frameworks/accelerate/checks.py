@@ -40,12 +40,6 @@ PREFIXES_OF_PLUGINS = {
     "parallelism": "parallelism_config_",
 }  # of a field -> of its argument
 ELSEWHERE = ("compute_environment", "distributed_type")
-# The keys that findings are at, where conditions have several.
-PLACES = {
-    "ACC013": ("fsdp_sync_module_states",),
-    "ACC020": ("main_process_ip", "main_process_port"),
-    "ACC028": ("fsdp.state_dict_type", "fsdp_activation_checkpointing_offload"),
-}
 # The pages for values on which Python fails, where it is not that of the plugins.
 OF_ARGUMENTS = {"mixed_precision": "ACC006", "dynamo_backend": "ACC019", "main_process_port": "ACC021"}
 OF_PLUGINS, OF_LAUNCHER, WITHOUT_SIZE, OF_SIZES = "ACC028", "ACC018", "ACC027", "ACC016"
@@ -117,7 +111,7 @@ def refusals(config: AccelerateConfig) -> list[Refusal]:
         arguments.values = {**dict.fromkeys(fields), **decided, **arguments.values}
     rows = plan(config.version, engine, bool(config.section("parallelism_config")))
     check = LaunchCheck(rows, arguments.values, defaults, (), facts(config), pages_of(KIND))
-    found = check.refusals(Words((), {}, is_flag, PLACES))
+    found = check.refusals(Words((), {}, is_flag))
     for refusal in found:
         place(refusal, arguments)
     refused = {path for each in found for path in each.paths}

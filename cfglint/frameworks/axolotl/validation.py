@@ -10,7 +10,7 @@ from cfglint.findings.remedy import remove_key, set_key
 from cfglint.frameworks.axolotl import plugins
 from cfglint.frameworks.axolotl.by_hand import ADAPTERS, BY_HAND, LORA, PLUGIN_ADAPTERS
 from cfglint.frameworks.axolotl.fields import DATASET, OWN_NAMES, FieldReading, top_fields
-from cfglint.frameworks.axolotl.refusals import DATA, FIRST, KEPT, MODEL, TYPE, AxolotlModel, Data, code_of, refuses
+from cfglint.frameworks.axolotl.refusals import DATA, KEPT, MODEL, TYPE, AxolotlModel, Data, code_of, refuses
 from cfglint.frameworks.axolotl.releases import HISTORY, library
 from cfglint.frameworks.axolotl.values import AxolotlValues
 from cfglint.frameworks.launch_facts import LaunchFacts
@@ -221,7 +221,7 @@ class Validation:
         condition = Condition(raised.row, function.rows, evaluation, self.values)
         fields = top_fields(self.release, self._added)
         flags, defaults = fields.rows, fields.defaults
-        words = Words(KEPT, MACHINE, lambda key: key in flags and "bool" in str(flags[key][READS]), FIRST)
+        words = Words(KEPT, MACHINE, lambda key: key in flags and "bool" in str(flags[key][READS]))
         explained = Explanation(condition, function.name, said, words)
 
         def lifts(changed: ConfigTable, key: str) -> bool:

@@ -22,12 +22,6 @@ SWITCHES = {page: f"{section}.enabled" for section, page in OF_ENGINE.items()}
 WORLD = "world_size"
 MODELS = ("zero_optimization", "fp16", "bf16", "compile", "tensor_parallel")  # sections whose rows get the values of their models
 KEPT = ("stage", "train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps")
-# The keys at which findings are, where the condition has several.
-PLACES = {
-    PRECISIONS: ("fp16.enabled",),
-    "PRC101": ("fp16.fp16_master_weights_and_grads", "bf16.bf16_optimizer_states", "bf16.bf16_master_weights_and_grads"),
-    SUM: ("gradient_allreduce_op",),
-}
 # The pages of keys on which Python fails; other rules have the sections that are no mappings.
 OF_KEYS = {
     "communication_data_type": "TYP104",
@@ -58,7 +52,7 @@ def refusals(config: DeepSpeedConfig) -> list[Refusal]:
         (written if config.section_key(name) in written else defaults)[name] = {**section.values, **refused}
     rows = plan(config.version, not written.keys().isdisjoint(OF_ENGINE))
     check = Check(rows, written, defaults, (), lambda *_: None, pages_of(FRAMEWORK.kind))
-    return [refusal for refusal in check.refusals(Words(KEPT, {(WORLD,): ""}, lambda key: True, PLACES)) if is_worded(config, refusal)]
+    return [refusal for refusal in check.refusals(Words(KEPT, {(WORLD,): ""}, lambda key: True)) if is_worded(config, refusal)]
 
 
 def is_worded(config: DeepSpeedConfig, refusal: Refusal) -> bool:

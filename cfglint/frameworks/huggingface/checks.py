@@ -29,9 +29,6 @@ THERE = tuple(
     for name in ("", "accelerate_", "safetensors_", "torch_", "torch_bf16_gpu_", "torch_bf16_cpu_", "torch_tf32_", "torch_cuda_")
 )
 NOT_THERE = ("is_kubeflow_available", *(f"is_torch_{name}_available" for name in ("xla", "tpu", "npu", "xpu", "hpu", "neuron", "mps")))
-# The keys at which findings are, where it is not the first one that the message names.
-PLACES = {"PRC200": ("fp16",), "PRC201": ("fp16_full_eval",), "PRC202": ("half_precision_backend", "fp16_backend")}
-PLACES |= {"HFT006": ("load_best_model_at_end",), "HFT007": ("save_steps",), "HFT009": ("lr_scheduler_type",)}
 # The pages for values on which Python fails.
 ORDER = "not supported between instances of"
 OF_FIELDS = {"fsdp": "HFT020", "fsdp_config": "HFT021", "accelerator_config": "KEY203", "torch_empty_cache_steps": "HFT008"}
@@ -45,7 +42,7 @@ def refusals(config: TrainerConfig) -> list[Refusal]:
         if isinstance(written.get(name), str):
             written[name] = unknown_field(name) if (section := config.section(name)) is None else section
     defaults = {**args.defaults, **{name: unknown_field(name) for name in args.unparsed}}
-    words = Words((), {}, lambda key: args.kind_of(key) == "bool" if key in args.defaults else False, PLACES)
+    words = Words((), {}, lambda key: args.kind_of(key) == "bool" if key in args.defaults else False)
     if config.version not in _plans:
         _plans[config.version] = Plan({CONFIG: table_of(KIND).rows(CONFIG, CLASS, config.version)})
     found = Check(_plans[config.version], written, defaults, args.unknown, facts(config), pages_of(KIND)).refusals(words)

@@ -19,26 +19,6 @@ CLASSES = ("ModelArguments", "DataArguments", "TrainingArguments", "FinetuningAr
 QUANTIZED = "quantization_config"  # of the model's config.json
 PARALLEL = "parallel_mode"
 KEPT = ("stage", "dataset", "model_name_or_path", "do_train", "quantization_bit", "streaming")
-# The keys at which findings are, where it is not the first one that the message names.
-PLACES = {
-    "LLF010": ("val_size",),
-    "LLF011": ("interleave_probs",),
-    "LLF012": ("val_size", "max_samples", "streaming"),
-    "LLF013": ("mask_history",),
-    "LLF016": ("do_train",),
-    "LLF017": ("eval_strategy", "do_eval", "do_predict", "predict_with_generate"),
-    "LLF024": ("use_badam", "use_apollo", "use_galore"),
-    "LLF027": ("adapter_name_or_path",),
-    "LLF028": ("quantization_bit",),
-    "LLF040": ("stage",),
-    "LLF043": ("pissa_init",),
-    "LLF047": ("shift_attn", "use_kt", "use_unsloth", "report_to", "stage"),
-    "LLF062": ("use_galore", "use_apollo", "use_badam"),
-    "LLF063": ("compute_accuracy",),
-    "LLF100": ("stage",),
-    "LLF105": ("visual_inputs", "use_dora"),
-    "LLF109": ("quantization_bit", "model_name_or_path"),
-}
 
 
 @functools.cache
@@ -65,7 +45,7 @@ def refusals(config: LlamaFactoryConfig) -> list[Refusal]:
     defaults[QUANTIZED] = config.quantization_of_model()[0]
     written = {**args.given, **{name: value for name, value in config.values.items() if name in fields}}
     (written if "report_to" in written else defaults)["report_to"] = args.trackers
-    words = Words(KEPT, {(PARALLEL,): None, (QUANTIZED,): None}, lambda key: key in fields and "bool" in str(fields[key][TYPE]), PLACES)
+    words = Words(KEPT, {(PARALLEL,): None, (QUANTIZED,): None}, lambda key: key in fields and "bool" in str(fields[key][TYPE]))
     varying = (PARALLEL, QUANTIZED, "report_to", *args.unknown)
     return Check(plan(config.own_version, config.version), written, defaults, varying, facts(config), pages_of(KIND)).refusals(words)
 

@@ -31,20 +31,6 @@ BATCH = ("train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumul
 CONSTANT = ("deepspeed",)  # without it nothing is checked, and a rule refuses that
 MOST_LAYERS = 10_000
 KEPT = ("num_layers", "hidden_size", "seq_length", "attention_config", "train_data_paths", "optimizer", "train_iters")
-# The keys at which findings are, where it is not the first one that the message names.
-PLACES = {
-    "NEO013": ("optimizer.type",),
-    "NEO014": ("zero_optimization.stage",),
-    "NEO020": ("attention_config",),
-    "NEO021": ("partition_activations", "model_parallel_size", "zero_optimization.stage"),
-    "NEO022": ("num_kv_heads",),
-    "NEO023": ("hidden_size", "seq_length", "num_unique_layers"),
-    "NEO025": ("min_lr", "optimizer.params.lr"),
-    "NEO026": ("data_path", "train_label_data_paths", "train_data_weights", "valid_data_weights", "test_data_weights"),
-    "PRC300": ("precision", "bf16.enabled"),
-    "PRC302": ("fp16_lm_cross_entropy",),
-    "STP060": ("save",),
-}
 # The pages of values on which Python fails, where these have the type of the field.
 OF_FIELDS = {
     "zero_optimization": "NEO012",
@@ -63,7 +49,7 @@ def plan() -> Plan:
 def refusals(config: NeoXConfig) -> list[Refusal]:
     written = {name: value for name, value in config.values.items() if name in FIELDS and name not in (*BATCH, *CONSTANT)}
     defaults = {name: unknown_field(name) if name in BATCH else default(name) for name in FIELDS}
-    words = Words(KEPT, {(name,): "" for name in CONSTANT}, lambda key: key in FIELDS and FIELDS[key][0] == "bool", PLACES)
+    words = Words(KEPT, {(name,): "" for name in CONSTANT}, lambda key: key in FIELDS and FIELDS[key][0] == "bool")
     found: list[Refusal] = []
     for refusal in Check(plan(), written, defaults, BATCH, facts, pages_of(KIND)).refusals(words):
         if refusal.failed and not is_of_field(config, refusal):

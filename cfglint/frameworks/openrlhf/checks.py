@@ -25,7 +25,7 @@ def plan(program: str, release: Version) -> Plan:
 def failed(config: OpenRlhfConfig) -> list[Refusal]:
     """The failing checks, with remedies as a line writes them."""
     switches = {name for name, option in config.known.items() if option.words == 0}
-    words = Words(KEPT, {}, switches.__contains__, {})
+    words = Words(KEPT, {}, switches.__contains__)
     given = {name: value for name, value in config.values.items() if name in config.defaults}
     given |= {words.name: unknown_field(words.name) for words in config.refused if words.why == INVALID and words.name in config.known}
     refusals = Check(plan(config.program, config.own_version), given, config.defaults, (), lambda *_: None, pages_of(KIND)).refusals(words)

@@ -6,6 +6,7 @@ import re
 from math import gcd
 
 from cfglint.evaluate import Unknown
+from cfglint.findings._places import PLACES
 from cfglint.findings.remedy import Remedy, set_key
 from cfglint.findings.wording import counted, listed, spelled
 from cfglint.frameworks.refusal import FAILURE, Removal, Words
@@ -268,7 +269,7 @@ class Explanation:
             if cause.how != OTHER or value_at(written, cause.path[:1]) is not None or self.place_in_message(cause) >= 0
         ]
         self.is_changeable = any(cause.fulfilled and not self.is_kept(cause) for cause in causes)
-        first = words.first.get(check, ())
+        first = PLACES.get(check, ())
         ranked = sorted(enumerate(causes), key=lambda item: (*self.rank(item[1], written, first), item[0]))
         self.reasons = [cause for _, cause in ranked]
         self.named = [reason for reason in self.reasons if self.place_in_message(reason) >= 0]

@@ -74,27 +74,6 @@ INTERNAL = ("skip_megatron_init",)  # arguments that the package sets itself
 METHOD = "rlhf_type"  # which no remedy changes where another one helps
 GIVEN = {"model": "a model id or a path", "dataset": "an id or a path"}  # what every run needs
 DEVICES, GENERATIONS = "SWF012", "SWF020"
-# The keys at which findings are, where it is not the first one that the message names.
-PLACES = {
-    "SWF012": ("deepspeed", "fsdp", "use_vllm", "use_liger_kernel"),
-    "SWF014": ("save_only_model", "fsdp"),
-    "SWF015": ("packing", "padding_free"),
-    "SWF016": ("quant_bits",),
-    "SWF017": ("lazy_tokenize", "warmup_ratio"),
-    "SWF022": ("rope_scaling", "warmup_ratio"),
-    "SWF018": (
-        "truncation_strategy",
-        "reward_funcs",
-        "delta",
-        "sequence_parallel_size",
-        "off_policy_sequence_mask_delta",
-        "top_entropy_quantile",
-    ),
-    "SWF019": ("async_generate",),
-    "SWF020": ("per_device_eval_batch_size", "num_generations", "generation_batch_size"),
-    "SWM002": ("tensor_model_parallel_size", "global_batch_size"),
-    "SWM003": ("recompute_method", "group_by_length", "async_save"),
-}
 FALSE = ("is_torch_npu_available", "is_torch_musa_available", "is_torch_mps_available", "is_pai_training_job", "use_hf_hub")
 
 
@@ -352,7 +331,7 @@ def refused_by_library(config: SwiftConfig) -> Iterator[Refusal]:
 
 def words_of(config: CommandConfig) -> Words:
     flags = {name for name, option in config.known.items() if option.type == "bool"}
-    return Words(KEPT, {(name,): "" for name in (WORLD, LOCAL, *INTERNAL)}, flags.__contains__, PLACES, {(WORLD,): "process"})
+    return Words(KEPT, {(name,): "" for name in (WORLD, LOCAL, *INTERNAL)}, flags.__contains__, {(WORLD,): "process"})
 
 
 def worded(found: Iterable[Refusal]) -> Iterator[Refusal]:

@@ -23,23 +23,6 @@ KEPT = ("loss_type", "beta")
 SIZES = ("per_device_train_batch_size", "gradient_accumulation_steps")
 
 
-# The keys at which findings are, where it is not the first one that the message names.
-PLACES = {
-    "TRL020": ("load_in_8bit",),
-    "TRL030": ("num_generations", "generation_batch_size", "per_device_train_batch_size"),
-    "TRL034": ("per_device_eval_batch_size",),
-    "TRL038": ("vllm_tensor_parallel_size",),
-    "TRL050": ("f_divergence_type", "use_weighting", "loss_type"),
-    "TRL052": ("sync_ref_model",),
-    "TRL054": ("train_sampling_strategy", "per_device_train_batch_size"),
-    "TRL056": ("loss_type",),
-    "TRL062": ("loss_type",),
-    "TRL069": ("sapo_temperature_neg", "sapo_temperature_pos"),
-    "TRL063": ("delta", "loss_type", "off_policy_mask_threshold", "top_entropy_quantile", "importance_sampling_level"),
-    "TRL064": ("loss_type", "precompute_ref_log_probs"),
-}
-
-
 def refusals(config: TrlConfig) -> list[Refusal]:
     """Every refusal; if the trainer is not known, those that all trainers have that the file may be for."""
     found: list[Refusal] = []
@@ -73,7 +56,7 @@ def refused(config: TrlConfig, name: str, processes: int | None) -> list[Refusal
     late = config.set_later if name in BESIDE else ()  # those of TrainingArguments are built again
     written = {name: value for name, value in args.given.items() if name not in reported and name not in late}
     kinds = args.fields.types
-    words = Words(KEPT, {(WORLD,): "", (DEVICE,): ""}, lambda key: kinds.get(key) == "bool", PLACES, {(WORLD,): "GPU"})
+    words = Words(KEPT, {(WORLD,): "", (DEVICE,): ""}, lambda key: kinds.get(key) == "bool", {(WORLD,): "GPU"})
     varying = (WORLD, DEVICE, *args.unknown, *reported, *args.redefined)
 
     def fact(name: str, *arguments: Any) -> Any:  # packages are installed

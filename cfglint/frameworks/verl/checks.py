@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 
 from cfglint.evaluate import Unknown
+from cfglint.findings._places import PLACES
 from cfglint.findings.remedy import remove_key
 from cfglint.findings.vocabulary import Stage
 from cfglint.findings.wording import counted, described, spelled
@@ -26,10 +27,6 @@ from cfglint.frameworks.verl.sizes import (
     ACTOR,
     BATCH,
     CRITIC,
-    CRITIC_GLOBAL_MICRO,
-    CRITIC_MICRO,
-    CRITIC_MINI,
-    GLOBAL_MICRO,
     LOG_PROB,
     MICRO,
     MINI,
@@ -54,24 +51,6 @@ STAGES = ("config", "init", STEP)
 TARGET = "_target_"  # the class of the object that Hydra makes of a section
 WORLD, ROWS = "world_size", "train_dataloader"
 KEPT = ("adv_estimator", "strategy", "use_dynamic_bsz", "name", "nnodes", "n_gpus_per_node", "do_sample", "enable", "mode")
-# Keys that the finding is at, where the condition has several.
-PLACES = {
-    "VRL011": ("algorithm.kl_ctrl.type", STRATEGY),
-    "VRL012": ("critic.strategy",),
-    "VRL013": (f"{ACTOR}.megatron.tensor_model_parallel_size",),
-    "VRL014": (BATCH, SAMPLES),
-    "VRL015": (MICRO, f"{REF}.{LOG_PROB}_per_gpu", f"{ROLLOUT}.{LOG_PROB}_per_gpu", CRITIC_MICRO),
-    "VRL016": (GLOBAL_MICRO, f"{REF}.{LOG_PROB}", f"{ROLLOUT}.{LOG_PROB}", CRITIC_GLOBAL_MICRO),
-    "VRL017": (MINI, CRITIC_MINI),
-    "VRL018": (GLOBAL_MICRO, CRITIC_GLOBAL_MICRO, f"{ROLLOUT}.{LOG_PROB}"),
-    "VRL020": tuple(f"{section}.ulysses_sequence_parallel_size" for section in (REF, ACTOR, CRITIC)),
-    "VRL021": (f"{ROLLOUT}.temperature", "actor_rollout_ref.model.lora_rank"),
-    "VRL022": (BATCH,),
-    "VRL023": (f"{ROLLOUT}.tensor_model_parallel_size",),
-    "VRL024": (MICRO, CRITIC_MICRO),
-    "VRL025": (f"{ROLLOUT}.log_prob_use_dynamic_bsz",),
-    "VRL029": tuple(f"{section}.ulysses_sequence_parallel_size" for section in (ACTOR, CRITIC)),
-}
 MACHINE: dict[tuple[str, ...], str | None] = {("use_critic",): "", ("use_reference_policy",): "", (WORLD,): "", (ROWS,): ""}
 MESSAGES = {"VRL015": "neither `{0}` nor `{1}` is set", "VRL016": "`{0}` and `{1}` cannot be set together"}
 ARITHMETIC = [[operator] for operator in ("*", "//", "%", "*=", "//=", "<", ">", "<=", ">=")]  # and comparison by size
@@ -173,7 +152,7 @@ def refused(tree: ComposedConfig, sizes: Sizes) -> Iterator[Refusal]:
     actor, critic = (str(tree.value(key)).removesuffix("2") for key in (STRATEGY, "critic.strategy"))
     parts = {f"{actor}-{part}" for part in ("worker", "rollout", "optimizer", "model")} | {f"{critic}-critic", "engine-worker"}
     parts |= {f"{part}-v{int(tree.is_true('trainer.use_v1') or 0)}" for part in ("trainer", "pools", "loader", "setup", "step", "update")}
-    words = Words(KEPT, MACHINE, lambda key: isinstance(tree.value(key), bool), PLACES, {(WORLD,): "GPU"})
+    words = Words(KEPT, MACHINE, lambda key: isinstance(tree.value(key), bool), {(WORLD,): "GPU"})
     check = RunCheck(plan(tree.release, frozenset(parts), frozenset(classes_of(tree.values))), values)
     for refusal in check.refusals(words):
         if refusal.kind == OF_ROWS:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cases import each_case
+from cfglint.findings._places import PLACES
 from cfglint.frameworks.refusal import Removal, Words
 from cfglint.frameworks.rows.evaluation import Evaluation
 from cfglint.frameworks.rows.expressions import Raised
@@ -15,8 +16,13 @@ WORDS = Words(
     kept=("rl",),
     machine={("gpus",): " on several GPUs"},
     is_flag=lambda key: key.startswith("use_"),
-    first={"placed": ("last",)},
 )
+
+
+@pytest.fixture(autouse=True)
+def placed(monkeypatch):
+    """The places of a check, as the head of its page has them."""
+    monkeypatch.setitem(PLACES, "placed", ("last",))
 
 
 def explained(guards, values, said="", function="check", before=()):

@@ -15,7 +15,7 @@ COMPARES = {"when": [["<", ["f", "group"], 2]], "raise": "ValueError", "say": "c
 EXCLUDES = {"when": [["f", "a"], ["f", "b"]], "raise": "ValueError", "say": "a with b"}
 LATE = {"when": [["==", ["f", "mode"], "x"]], "raise": "TypeError", "say": "no x"}
 ORDER = {"when": [["<", ["f", "high"], ["f", "low"]]], "raise": "ValueError", "say": "order"}
-WORDS = Words((), {("processes",): ""}, {"a", "b"}.__contains__, {}, {("processes",): "GPU"})
+WORDS = Words((), {("processes",): ""}, {"a", "b"}.__contains__, {("processes",): "GPU"})
 DEFAULTS = {"micro": 4, "made": None, "group": 4, "processes": 2, "low": 1, "high": 2, "a": False, "b": True, "mode": "y"}
 
 
