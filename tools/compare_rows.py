@@ -37,6 +37,7 @@ from cfglint.frameworks.rows.evaluation import Evaluation
 from cfglint.frameworks.rows.expressions import WHOLE, Raised
 
 ENOUGH = 0.995
+OF_DATA = ("before", "nested before")  # stages of functions that get the values as a mapping
 LEFT_OUT = {"accelerate", "swift", "verl"}  # several functions on the values of one config, or functions that ask for the model
 SOME: tuple[Any, ...] = (None, True, False, 0, 1, 2, 3.5, -1, "", "2", "auto", [], [1], ["a", 2], {}, {"a": 1})
 # What only something in the place of another package raises, or a plain value in the place of a member of an Enum.
@@ -223,7 +224,7 @@ def compare(source: Any, folder: Path, options: argparse.Namespace, release: str
         chance = random.Random(f"{options.seed} {release} {function.name}")
         defaults = source.defaults(function.name, release) if hasattr(source, "defaults") else {}
         for _ in range(options.count):
-            values = drawn(function.rows, chance, defaults, every_field=function.stage != "before")
+            values = drawn(function.rows, chance, defaults, every_field=function.stage not in OF_DATA)
             values |= {name: defaults.get(name) for name in getattr(source, "FIXED", ())}
             values |= {name: None for name in getattr(source, "NAME_FILES", ()) if isinstance(values.get(name), str)}
             values |= {name: {} for name in getattr(source, "MAPPINGS", ()) if not isinstance(values.get(name), dict)}
@@ -231,7 +232,7 @@ def compare(source: Any, folder: Path, options: argparse.Namespace, release: str
             if ours is None:
                 counts["not decided"] += 1
                 continue
-            theirs = by_function(owner, name, copy.deepcopy(values), function.stage != "before")
+            theirs = by_function(owner, name, copy.deepcopy(values), function.stage not in OF_DATA)
             if isinstance(theirs, str) and OF_STAND_IN.fullmatch(theirs):
                 counts["not decided"] += 1
                 continue

@@ -1,4 +1,4 @@
-"""The rows of axolotl: its validators of single fields and of the whole config, in the order in which pydantic calls them."""
+"""The rows of axolotl: its validators of single fields, of the whole config and of the models in it, in the order of pydantic."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from history_rows import Release
 from row_sources import Package, Ref
 from row_table_text import Function, Table, every
 
-from cfglint.frameworks.axolotl.source_fields import MODULE, OLD_MODULE, PLUGINS, find, plugins
+from cfglint.frameworks.axolotl.source_fields import CLASS as CONFIG
+from cfglint.frameworks.axolotl.source_fields import MODULE, OLD_MODULE, PLUGINS, SourceReading, find, plugins
+from cfglint.source.python.package import Module, Tree
 
 PACKAGE = "axolotl"
 CLASS = "AxolotlConfigWCapabilities"
@@ -45,6 +47,8 @@ BY_HAND = (
     "check_staged_nf4",
     "check_tensor_parallel_size_update_ds_json",
 )
+# Validators of models whose work `FieldReading` of `cfglint/frameworks/axolotl/fields.py` does, such as members of other libraries' types.
+WITH_FIELDS = ("validate_dtype", "validate_quant_types", "_default_generate_samples")
 
 
 def table(folders: Mapping[Release, Path]) -> Table:
@@ -65,12 +69,34 @@ def functions(folder: Path) -> Iterator[Function]:
     for plugin, (_, definition) in plugins(tree).items():
         arguments = package.module(f"axolotl.{PLUGINS}.{plugin}.args")
         yield from of_class(package, arguments.names[definition.name], arguments, f"{plugin}.")
+    for model, home in nested(tree).items():
+        place = package.module(home.name)
+        for function in of_class(package, place.names[model], place, f"{model}."):
+            if function.name.removeprefix(f"{model}.") not in WITH_FIELDS:
+                yield Function(function.name, f"nested {function.stage}", function.field, function.rows)
+
+
+def nested(tree: Tree) -> dict[str, Module]:
+    """The models that fields hold, with the modules that define them."""
+    found: dict[str, Module] = {}
+
+    class Reading(SourceReading):
+        def model(self, module: Module, definition: ast.ClassDef) -> Any:
+            found[definition.name] = module
+            return super().model(module, definition)
+
+    reading, module = Reading(tree), tree.file(MODULE if (tree.root / MODULE).exists() else OLD_MODULE)
+    for home, definition in ((module, module.class_named(CONFIG)), *plugins(tree).values()):
+        reading.keys(home, definition)
+    return found
 
 
 def original(sources: Any, name: str, folder: Path) -> Any:
     """The class that has a validator of the whole config."""
     tree = find(folder)
     plugin = name.rpartition(".")[0]
+    if plugin[:1].isupper():
+        return getattr(sources.module(nested(tree)[plugin].name), plugin, None)
     path = MODULE if (tree.root / MODULE).exists() else OLD_MODULE
     top = "axolotl." + path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
     module = sources.module(f"axolotl.{PLUGINS}.{plugin}.args" if plugin else top)

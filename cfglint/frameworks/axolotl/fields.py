@@ -5,6 +5,8 @@ The annotation of an Enum has its name: `("enum", NAME, "a", "b")`.
 
 from __future__ import annotations
 
+import functools
+
 from cfglint.evaluate import Unknown
 from cfglint.frameworks.axolotl._tables import CLOSED, NAMES
 from cfglint.frameworks.axolotl.releases import HISTORY, LIMITS, PLUGIN, REQUIRED, TOP, has_validator
@@ -12,13 +14,30 @@ from cfglint.frameworks.huggingface.fields import choices
 from cfglint.frameworks.releases.history import DEFAULT, Fields, Row
 from cfglint.frameworks.releases.history import TYPE as READS
 from cfglint.frameworks.releases.versions import Version
-from cfglint.frameworks.validation.pydantic import MISSING, UNKNOWN, Invalid, Reading, expected, taken_as_they_are, value_error, within
-from cfglint.source.annotations import Any, Callable, ConfigMapping, ConfigTable, Operand
+from cfglint.frameworks.rows.evaluation import Evaluation
+from cfglint.frameworks.rows.expressions import Raised
+from cfglint.frameworks.rows.table import Function, table_of
+from cfglint.frameworks.validation.pydantic import (
+    MISSING,
+    RULE,
+    UNKNOWN,
+    Invalid,
+    Reading,
+    expected,
+    taken_as_they_are,
+    value_error,
+    within,
+)
+from cfglint.source.annotations import Any, Callable, Collection, ConfigMapping, ConfigTable, Operand
+from cfglint.source.load_results import copied
 from cfglint.source.record import Record
 
 Path = tuple[str | int, ...]
 
 DATASET = "SFTDataset"
+BEFORE, FIELD_AFTER, AFTER = "nested before", "nested field after", "nested after"  # stages of the validators of models
+FIELDS_SET = "model_fields_set"  # the fields that are given, by pydantic's name
+WRAPPED = {"ValueError": "Value error", "AssertionError": "Assertion failed"}  # what pydantic turns into its own exception
 
 # Enums of transformers -> the field of its TrainingArguments that has the same values.
 OF_TRANSFORMERS = {"OptimizerNames": "optim", "SchedulerType": "lr_scheduler_type"}
@@ -122,12 +141,14 @@ class FieldReading(Reading):
         if not isinstance(value, dict):
             raise expected(f"a valid dictionary or instance of {name}", "a mapping")
         fields, names = fields_of(self.release, name), NAMES.get(name, {})
-        if name == DATASET:
-            value = dataset(value, self.release)
-        elif name in BEFORE and has_validator(BEFORE[name][0], self.release):
-            value = BEFORE[name][1](value)
-        values = dict(fields.defaults)
         before = len(self.faults)
+        if name in BY_HAND and has_validator(BY_HAND[name][0], self.release):
+            value = BY_HAND[name][1](value)
+        if (name, BEFORE) in validators(self.release):
+            value = self.validated(name, BEFORE, copied(value), path)
+            if len(self.faults) > before:
+                return None
+        values = dict(fields.defaults)
         for key, item in value.items():
             known = names.get(key, key)
             if known in fields.rows:
@@ -139,52 +160,45 @@ class FieldReading(Reading):
         for key in fields.required:
             if key not in value:
                 self.faults.append(Invalid("Field required", kind=MISSING).at((*path, key)))
-        if name in AFTER and len(self.faults) == before and (not AFTER[name][0] or has_validator(AFTER[name][0], self.release)):
-            problem = AFTER[name][1](values, value)
-            if problem:
-                self.faults.append(value_error(problem).at(path))
+        for stage in (FIELD_AFTER, AFTER) if len(self.faults) == before else ():
+            values = self.validated(name, stage, values, path, value.keys())
+        return values
+
+    def validated(self, model: str, stage: str, values: ConfigTable, path: Path, given: Collection[str] = ()) -> ConfigTable:
+        """The values after the validators of a model in a stage, those of fields for the given ones; what they refuse is a fault."""
+        for function in validators(self.release).get((model, stage), ()):
+            if function.field and function.field not in given:
+                continue
+            run = Evaluation({**values, FIELDS_SET: [*given]}, lambda *_: None)
+            try:
+                run.run(function.rows)
+            except Raised as raised:
+                wraps = raised.kind in WRAPPED  # pydantic, which makes it an exception of its own
+                says = f"{WRAPPED[raised.kind]}, {raised.message}" if wraps else raised.message
+                refusal = Invalid(says, kind=RULE, text=raised.message if wraps else "a value in it has the wrong type")
+                place = (*path, function.field) if function.field else path
+                self.faults.append(refusal.at(place, raises="ValidationError" if wraps else raised.kind))
+            else:
+                values = {name: value for name, value in run.values.items() if name != FIELDS_SET}
         return values
 
 
-# ---- validators of models, in addition to those of fields -------------------------------------------------------
-
-
-def dataset(value: ConfigMapping, release: Version) -> ConfigMapping:
-    """Complete a data set that has validators of its own (utils/schemas/datasets.py:198-228)."""
-    found = dict(value)
-    if found.get("type") == "chat_template" and not found.get("chat_template"):
-        found["chat_template"] = "tokenizer_default"
-    if found.get("chat_template") == "jinja" and not found.get("chat_template_jinja"):
-        raise value_error("chat_template_jinja is required when chat_template is set to jinja")
-    if found.get("chat_template_jinja") and not found.get("chat_template"):
-        found["chat_template"] = "jinja"
-    if not has_validator("handle_legacy_message_fields", release):
-        return found
-    given = found.get("message_property_mappings")
-    if given is not None and not isinstance(given, dict):  # the real validator indexes it before its type is checked
-        raise TypeError(f"'{type(given).__name__}' object does not support item assignment")
-    mappings = dict(given or {})
-    for name in ("role", "content"):
-        old = f"message_field_{name}"
-        if old not in found:
-            mappings.setdefault(name, name)
-            continue
-        if name in mappings and mappings[name] != found[old]:
-            raise value_error(f"Conflicting message {name} fields: {old}='{found[old]}' conflicts with message_property_mappings.{name}")
-        mappings[name] = found.pop(old) or name
-    found["message_property_mappings"] = mappings
+@functools.cache
+def validators(release: Version) -> dict[tuple[str, str], list[Function]]:
+    """The validators of the models that fields hold, by their model and stage."""
+    found: dict[tuple[str, str], list[Function]] = {}
+    for stage in (BEFORE, FIELD_AFTER, AFTER):
+        for function in table_of("axolotl").functions(stage, release):
+            found.setdefault((function.name.partition(".")[0], stage), []).append(function)
     return found
 
 
-def export(values: ConfigTable, given: ConfigMapping) -> str:
-    """Check the values as utils/schemas/export.py:60 does."""
-    if not values["quantize"]:
-        return ""
-    if values["outtype"] in ("q8_0", "tq1_0", "tq2_0"):
-        return f"llama.cpp cannot requantize from {values['outtype']}"
-    if values["outfile"] and "{ftype}" not in values["outfile"]:
-        return "`export.outfile` needs a `{ftype}` placeholder when `export.quantize` is set"
-    return ""
+# ---- validators of models that are no rows ----------------------------------------------------------------------
+
+
+def generates_samples(value: ConfigMapping) -> ConfigMapping:
+    """Complete the values as utils/schemas/diffusion.py:182 does."""
+    return {**value, "generate_samples": bool(value.get("from_causal_lm"))} if value.get("generate_samples") is None else value
 
 
 def quantization_formats(value: ConfigMapping) -> ConfigMapping:
@@ -199,73 +213,8 @@ def quantization_formats(value: ConfigMapping) -> ConfigMapping:
     return {**value, "quantize": formats}
 
 
-def context_parallel(values: ConfigTable, given: ConfigMapping) -> str:
-    """Check the values as integrations/context_parallel/args.py:42-72 does."""
-    size, ulysses, ring = values["size"], values["ulysses_size"], values["ring_size"]
-    for name, degree in (("ulysses_size", ulysses), ("ring_size", ring)):
-        if degree is not None and size % degree:
-            return f"{name} ({degree}) must divide context_parallel.size ({size})"
-    if values["backend"] == "ulysses" and (ring not in (None, 1) or ulysses not in (None, size)):
-        return "backend=ulysses requires ring_size=1 and ulysses_size=size"
-    if values["backend"] == "ring" and (ulysses not in (None, 1) or ring not in (None, size)):
-        return "backend=ring requires ulysses_size=1 and ring_size=size"
-    if ulysses and ring and ulysses * ring != size:
-        return f"ulysses_size({ulysses}) * ring_size({ring}) != context_parallel.size({size})"
-    return ""
-
-
-def synthetic(values: ConfigTable, given: ConfigMapping) -> str:
-    """Check the values as utils/schemas/datasets.py:365-382 does."""
-    if values["min_turns"] > 1 and values["max_turns"] <= values["min_turns"]:
-        return "max_turns must exceed min_turns for multi-turn data"
-    fraction = values["input_fraction"]
-    if values["max_turns"] > 1 and "input_fraction" not in given:
-        fraction = 0.25
-    tokens = max(values["min_turn_length"], 2 if fraction > 0 else 1)
-    length = values["sequence_length"]
-    if length is not None and (values["max_turns"] > 1 or fraction > 0) and length < tokens * values["min_turns"]:
-        return f"sequence_length must be at least {tokens} * min_turns"
-    return ""
-
-
-def mask_ratios(values: ConfigTable, given: ConfigMapping) -> str:
-    return "min_mask_ratio must be ≤ max_mask_ratio" if values["min_mask_ratio"] > values["max_mask_ratio"] else ""
-
-
-# Model -> the validator that a check follows, empty for one in all releases of the model, and the check.
-BEFORE: dict[str, tuple[str, Callable[[ConfigMapping], ConfigMapping]]] = {
-    "DiffusionLMConfig": (  # utils/schemas/diffusion.py:182
-        "_default_generate_samples",
-        lambda value: (
-            value if value.get("generate_samples") is not None else {**value, "generate_samples": bool(value.get("from_causal_lm"))}
-        ),
-    ),
+# Model -> the validator that a function follows, and the function.
+BY_HAND: dict[str, tuple[str, Callable[[ConfigMapping], ConfigMapping]]] = {
+    "DiffusionLMConfig": ("_default_generate_samples", generates_samples),
     "ExportConfig": ("validate_quant_types", quantization_formats),
-}
-AFTER: dict[str, tuple[str, Callable[[ConfigTable, ConfigMapping], str]]] = {
-    "FSDPConfig": (  # utils/schemas/fsdp.py:75
-        "validate_size_based_wrap",
-        lambda values, _: (
-            "fsdp_config.min_num_params is required when auto_wrap_policy is SIZE_BASED_WRAP"
-            if values["auto_wrap_policy"] == "SIZE_BASED_WRAP" and values["min_num_params"] is None
-            else ""
-        ),
-    ),
-    "DiffusionConfig": ("", mask_ratios),  # utils/schemas/diffusion.py:82
-    "DiffusionLMConfig": ("_validate_mask_ratios", mask_ratios),
-    "DiffusionUnrollConfig": (  # utils/schemas/diffusion.py:228
-        "_eval_steps_within_k_max",
-        lambda values, _: "unroll.eval_steps must be between 1 and unroll.k_max" if (values["eval_steps"] or 0) > values["k_max"] else "",
-    ),
-    "ExportConfig": ("validate_quantize", export),
-    "ContextParallelConfig": ("context_parallel._validate", context_parallel),
-    "SyntheticDataset": ("validate_turns", synthetic),
-    "SelectiveCheckpointingConfig": (  # utils/schemas/training.py:98
-        "normalize_save_modules",
-        lambda values, _: (
-            "selective_checkpointing.save_modules entries must be non-empty strings"
-            if any(not entry.strip() for entry in values["save_modules"] or ())
-            else ""
-        ),
-    ),
 }

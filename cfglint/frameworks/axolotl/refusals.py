@@ -14,6 +14,7 @@ from cfglint.source.annotations import Any, ConfigMapping, ConfigTable, Operand,
 MODEL = "AxolotlConfigWCapabilities"
 
 # The kinds of refusals: the codes of their pages.
+FIELD = "AXL002"
 DATA = "AXL010"
 STREAMING = "AXL011"
 BATCH = "AXL012"
@@ -37,8 +38,8 @@ REMOVED_KEYS = {check.removeprefix("validate_") for check, code in CODES.items()
 
 
 def code_of(validator: str) -> str:
-    """The code of the page that speaks of a validator; that of every other one of plugins, or of axolotl itself."""
-    return CODES.get(validator) or CODES["*.*" if "." in validator else "*"]
+    """The code of the page that speaks of a validator; that of every other one of plugins, or of axolotl itself, or of a model in it."""
+    return FIELD if validator[:1].isupper() else CODES.get(validator) or CODES["*.*" if "." in validator else "*"]
 
 
 def refuses(

@@ -9,7 +9,7 @@ from cfglint.findings.releases import Releases
 from cfglint.findings.remedy import remove_key, set_key
 from cfglint.frameworks.axolotl import plugins
 from cfglint.frameworks.axolotl.by_hand import ADAPTERS, BY_HAND, LORA, PLUGIN_ADAPTERS
-from cfglint.frameworks.axolotl.fields import DATASET, OWN_NAMES, FieldReading, top_fields
+from cfglint.frameworks.axolotl.fields import DATASET, OWN_NAMES, WRAPPED, FieldReading, top_fields
 from cfglint.frameworks.axolotl.refusals import DATA, KEPT, MODEL, TYPE, AxolotlModel, Data, code_of, refuses
 from cfglint.frameworks.axolotl.releases import HISTORY, library
 from cfglint.frameworks.axolotl.values import AxolotlValues
@@ -33,7 +33,6 @@ PREFERENCE: tuple[tuple[Version, tuple[str, ...]], ...] = (  # whose data sets a
 SYNTHETIC = "SyntheticDataset"
 BEFORE, AFTER, FIELD_BEFORE, FIELD_AFTER = "before", "after", "field before", "field after"
 TORCH = "2.13.0"
-WRAPPED = {"ValueError": "Value error", "AssertionError": "Assertion failed"}  # what pydantic turns into its own exception
 # What axolotl's validators ask the environment: CUDA devices, with the packages that a config asks for.
 ENVIRONMENT = {
     "is_available": True,

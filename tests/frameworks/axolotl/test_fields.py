@@ -103,7 +103,7 @@ def test_keys_of_nested_models_are_dropped_or_refused():
 def test_mappings_of_a_data_set_are_indexed_before_their_type_is_checked(axolotl, value):
     text = f"base_model: m\nlearning_rate: 1e-4\ndatasets:\n  - {{path: d, type: chat_template, message_property_mappings: {value}}}\n"
     error = axolotl(text=text).diagnostics[0]
-    assert (error.code, error.message) == ("AXL010", "an entry of `datasets` has a value of the wrong type")
+    assert (error.code, error.message) == ("AXL002", "`datasets.0`: a value in it has the wrong type")
     assert error.exception.startswith("TypeError: ")
 
 

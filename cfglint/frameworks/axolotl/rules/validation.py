@@ -63,8 +63,8 @@ def axolotl_field_value(config: AxolotlConfig) -> Iterator[Finding]:
             help_text = remove_key(setting.name) if word.lower() in ("true", "false") else f'quote it: `"{word}"`'
         if fault.path == ("warmup_steps",) and isinstance(setting.value, float) and 0 < setting.value < 1:
             help_text = f"replace it with `warmup_ratio: {setting.value}`, a fraction of the steps"
-        exception = f"ValidationError: 1 validation error for {MODEL}: {'.'.join(map(str, fault.path))}: {fault.message}"
-        yield Finding(setting, fault.explained(setting, setting.name), exception=exception, help=help_text)
+        fault.title = MODEL
+        yield Finding(setting, fault.explained(setting, setting.name), exception=fault.exception, help=help_text)
 
 
 @rule("AXL003")
