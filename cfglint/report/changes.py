@@ -172,7 +172,8 @@ def place(change: SettingChange, comparison: Comparison) -> str:
     """The place of a setting before and after; only line numbers if the comparison is of two files."""
     (old, _, before), (new, _, after) = ((setting_state.place or "").rpartition(":") for setting_state in (change.before, change.after))
     if len(comparison.files) == len(comparison.renamed) == 1:
-        return f"line {before}" if before == after else f"line {before or '-'} -> {after or '-'}"
+        moved = f"{before} -> {after}" if before and after else f"{after} now" if after else f"{before} before"
+        return f"line {before if before == after else moved}"
     if not (old and new) or (old, before) == (new, after):
         return f"{new or old}:{after or before}"
     return f"{old}:{before} -> {after}" if old == new else f"{old}:{before} -> {new}:{after}"

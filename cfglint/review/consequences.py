@@ -204,12 +204,13 @@ def subjects(old: Side, new: Side, settings: list[SettingChange]) -> Iterator[Co
 def subject_of(change: SettingChange) -> str:
     """What a setting is about, if a reviewer has to know it whatever the framework computes from it; empty for any other.
 
-    A file or model of the same name in another folder is taken for the same one.
+    A file or model of the same name in another folder is taken for the same one; an option without its value names none.
     """
     key = change.key.rpartition(".")[2].replace("-", "_").lower()
     what = "" if key in OF_A_FRAMEWORK and change.kind == LAUNCH else SUBJECT_KEYS.get(key, "")
     names = [str(state.value).rstrip("/").rpartition("/")[2] for state in (change.before, change.after)]
-    return "" if what in ("data", "model") and names[0] == names[1] else what
+    is_named = names[0] != names[1] and not any(isinstance(state.value, bool) for state in (change.before, change.after))
+    return what if is_named or what not in ("data", "model") else ""
 
 
 def moment(outcome: Outcome) -> str:

@@ -99,6 +99,13 @@ def test_an_argument_that_a_program_did_not_take_is_no_other_model(reviewed, bef
     assert bool(reviewed.changes[0]["no_effect"]) == (before == after and not texts)
 
 
+def test_an_option_without_its_value_names_no_model(reviewed):
+    line = "M=%s\naccelerate launch --num_processes 2 train.py --model_name_or_path $M --output_dir o\n"
+    _, told = reviewed({"train.py": TAKEN + TRAINED, "run.sh": line % ""}, {"run.sh": line % "x"})
+    assert reviewed.changes[0]["settings"]
+    assert not [each for each in told if each.startswith("another model")]
+
+
 TUNED = program(2).replace("import", "import AutoModel,").replace("model=None", "model=model")
 LOADED = "model = AutoModel.from_pretrained('m')\n"
 ADAPTED = "from peft import LoraConfig, get_peft_model\nmodel = get_peft_model(" + LOADED[8:-1] + ", LoraConfig(%s))\n"

@@ -60,7 +60,9 @@ class TrlConfig(TrainerConfig):
             program = facts.launch.program
             why = former or f"TRL {dotted(self.trl_version)} has no `TrainingArguments` of this name"
             unread = Reason("program", f"the arguments of `{program.arguments}`", why, program.path, opens=True)
-            launch = changed(facts.launch, doubts=(unread,), program=None, not_read=(*facts.launch.not_read, unread))
+            unread = unread if program.arguments or not program.not_read else program.not_read[0]  # its class is not known
+            not_read = tuple(dict.fromkeys((*facts.launch.not_read, unread)))
+            launch = changed(facts.launch, doubts=(unread,), program=None, not_read=not_read)
             facts = facts.replace(strict_keys=False, trainer=None, launch=launch)
         self.refused: list[UncastString] = []
         self.set_later: set[str] = set()  # the keys that the parser sets on classes that it has built
