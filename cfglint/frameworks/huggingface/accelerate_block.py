@@ -6,12 +6,13 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+from cfglint.evaluate import Unknown
 from cfglint.findings.setting import DEFAULT, OVERRIDE, Setting
 from cfglint.findings.vocabulary import Stage
 from cfglint.frameworks.accelerate.config import AccelerateConfig
 from cfglint.frameworks.huggingface.deepspeed_integration import AUTO, HfDeepSpeedConfig
 from cfglint.frameworks.huggingface.trainer_files import TrainerFiles
-from cfglint.source.annotations import Callable, ConfigTable
+from cfglint.source.annotations import Callable, ConfigTable, ConfigValue
 from cfglint.source.limits import LONGEST_NUMBER
 
 BLOCK = "deepspeed_config"
@@ -31,14 +32,12 @@ DEFAULT_STAGE = 2
 class BlockLaunch(HfDeepSpeedConfig):
     def __init__(self, trainer: TrainerFiles, launcher: AccelerateConfig) -> None:
         block = launcher.section(BLOCK)
-        steps = str(AUTO if block.get("gradient_accumulation_steps") is None else block["gradient_accumulation_steps"])
-        stage = str(DEFAULT_STAGE if block.get("zero_stage") is None else block["zero_stage"])
         config: ConfigTable = {
             "train_batch_size": AUTO,
             "train_micro_batch_size_per_gpu": AUTO,
-            "gradient_accumulation_steps": int(steps) if steps.isdecimal() and len(steps) < LONGEST_NUMBER else steps,
+            "gradient_accumulation_steps": passed_on(block.get("gradient_accumulation_steps"), AUTO),
             "zero_optimization": {
-                "stage": int(stage) if stage.removeprefix("-").isdecimal() and len(stage) < LONGEST_NUMBER else block["zero_stage"],
+                "stage": passed_on(block.get("zero_stage"), DEFAULT_STAGE, "-"),
                 "offload_optimizer": offload(block.get("offload_optimizer_device")),
                 "offload_param": offload(block.get("offload_param_device")),
                 "stage3_gather_16bit_weights_on_model_save": str(block.get("zero3_save_16bit_model", False)).lower() == "true",
@@ -47,7 +46,7 @@ class BlockLaunch(HfDeepSpeedConfig):
         clipping = block.get("gradient_clipping")
         if clipping is None or clipping == AUTO:
             config["gradient_clipping"] = AUTO
-        elif clipping:
+        elif clipping or isinstance(clipping, Unknown):
             config["gradient_clipping"] = clipping
             with suppress(ValueError):
                 config["gradient_clipping"] = float(str(clipping))
@@ -87,7 +86,17 @@ class BlockLaunch(HfDeepSpeedConfig):
         return "bf16" if named == "fp8" else named
 
 
-def offload(value: object) -> ConfigTable:
+def passed_on(value: ConfigValue, default: ConfigValue, sign: str = "") -> ConfigValue:
+    """A setting as the environment of the launcher has it, a number if it is written as one, with or without a `sign`."""
+    text = str(default if value is None else value)
+    if isinstance(value, Unknown):
+        return value
+    return int(text) if text.removeprefix(sign).isdecimal() and len(text) < LONGEST_NUMBER else value if sign else text
+
+
+def offload(value: ConfigValue) -> ConfigTable:
     """The section of a device; the launcher does not pass on the block's own path."""
+    if isinstance(value, Unknown):
+        return {"device": value, "nvme_path": value}
     device = "none" if value is None else str(value).lower()
     return {"device": device, "nvme_path": "none" if device == "nvme" else None}

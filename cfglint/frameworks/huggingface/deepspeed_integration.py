@@ -216,7 +216,7 @@ class HfDeepSpeedConfig:
             return
         section, key = self.find(path)
         theirs = section.get(key) if section is not None else None
-        if theirs is not None and theirs != value:
+        if theirs is not None and theirs != value and not isinstance(theirs, Unknown):
             self.mismatches.append(Mismatch(path, theirs, fields, label, value))
 
     # ---- the stages ------------------------------------------------------------------------------------------

@@ -231,6 +231,23 @@ def test_the_launch_line_wins_over_the_launch_file(tmp_path):
     assert (found.facts.gpus, found.facts.gpus_source) == (4, "--set num_processes 4")
 
 
+FLAGS = "gradient_accumulation_steps zero_stage gradient_clipping offload_optimizer_device zero3_save_16bit_model".split()
+
+
+@pytest.mark.parametrize("flag", FLAGS)
+def test_a_flag_of_the_deepspeed_block_that_is_not_known_is_no_other_value(tmp_path, flag):
+    """`$G` was compared with the Trainer's value as the string `<?>`, and refused."""
+    (tmp_path / "a.yaml").write_text(
+        "distributed_type: DEEPSPEED\nnum_processes: 8\ndeepspeed_config:\n  zero_stage: 3\n", encoding="utf-8"
+    )
+    parsed = "args, = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()\nTrainer(None, args).train()\n"
+    (tmp_path / "t.py").write_text(f"from transformers import HfArgumentParser, Trainer, TrainingArguments\n{parsed}", encoding="utf-8")
+    line = f"accelerate launch --config_file a.yaml --{flag} $(tool) t.py --output_dir o --gradient_accumulation_steps 2\n"
+    (tmp_path / "run.sh").write_text(line, encoding="utf-8")
+    [found] = Discovery(LaunchFacts()).together([str(tmp_path / "run.sh")])
+    assert codes(found) == []
+
+
 def test_a_deepspeed_file_is_judged_in_the_run_of_the_launch_file_that_names_it(tmp_path):
     (tmp_path / "ds.json").write_text('{"train_batch_size": "auto", "zero_optimization": {"stage": 7}}', encoding="utf-8")
     launch_text = "distributed_type: DEEPSPEED\nnum_processes: 8\ndeepspeed_config:\n  deepspeed_config_file: ds.json\n"
