@@ -63,13 +63,6 @@ class Fields:
             found.defaults[name] = field.default
         return found
 
-    @functools.cached_property
-    def by_length(self) -> dict[int, list[str]]:
-        found: dict[int, list[str]] = {}
-        for name in self.types:
-            found.setdefault(len(name), []).append(name)
-        return found
-
 
 @functools.cache
 def fields(release: Version, trainers: tuple[str, ...], transformers: Version) -> Fields:

@@ -15,7 +15,7 @@ from cfglint.frameworks.huggingface.rules import lost_strategy, shown
 from cfglint.frameworks.releases.versions import Version, dotted
 from cfglint.frameworks.remedies import listed, not_path, raised_by, remove, rename
 from cfglint.launch.program import HF_PARSERS
-from cfglint.source.annotations import Iterator, Operand
+from cfglint.source.annotations import Iterable, Iterator, Operand
 from cfglint.source.python.call import CallDocument
 
 SHORTEST_CHECKED = 5  # characters; in shorter names one edit often gives another valid name
@@ -77,7 +77,6 @@ def not_used(config: TrainerConfig, key: Operand) -> str:
     return f"ValueError: Some specified arguments are not used by the HfArgumentParser: {words}"
 
 
-_by_length: dict[Version, dict[int, list[str]]] = {}  # the fields of a release by the length of their names
 _near: dict[tuple[Version, str, int], list[str]] = {}
 
 
@@ -85,16 +84,12 @@ def nearest(key: str, config: TrainerConfig, most: int = 1) -> str | None:
     """The field of this release, not set by the file, within `most` edits of a key."""
     known = (config.version, key, most)
     if known not in _near:
-        if config.version not in _by_length:
-            lengths = _by_length[config.version] = {}
-            for name in config.arguments.defaults:
-                lengths.setdefault(len(name), []).append(name)
-        _near[known] = near_fields(key, _by_length[config.version], most)
+        _near[known] = near_fields(key, config.arguments.defaults, most)
     return next((name for name in _near[known] if name not in config.values), None)
 
 
-def near_fields(key: str, lengths: dict[int, list[str]], most: int) -> list[str]:
-    """The fields within `most` edits of a key, the nearest first: few are compared, so that files with many keys stay fast.
+def near_fields(key: str, fields: Iterable[str], most: int) -> list[str]:
+    """Those of some fields within `most` edits of a key, the nearest first: few are compared, so that files with many keys stay fast.
 
     The same words in another order are more often a name of the script than a typo.
     """
@@ -102,7 +97,7 @@ def near_fields(key: str, lengths: dict[int, list[str]], most: int) -> list[str]
         return []
     part = max(2, len(key) // 3)
     start, end, words = key[:part].lower(), key[-part:].lower(), sorted(key.split("_"))
-    names = (name for length in range(len(key) - most, len(key) + most + 1) for name in lengths.get(length, ()))
+    names = (name for name in fields if abs(len(name) - len(key)) <= most)
     like = (name for name in names if name.startswith(start) or name.endswith(end))
     close = [name for name in like if sorted(name.split("_")) != words]
     if not close:

@@ -107,7 +107,5 @@ def removal(key: object, config: LlamaFactoryConfig) -> tuple[str, Fix | None] |
 
 def nearest(key: str, config: LlamaFactoryConfig) -> str | None:
     """The field, not set by the file, that a misspelt key resembles."""
-    lengths: dict[int, list[str]] = {}
-    for name in (*arguments(config.own_version), *config.arguments.defaults):
-        lengths.setdefault(len(name), []).append(name)
-    return next((name for name in near_fields(key, lengths, 2) if name not in config.values), None)
+    fields = {**arguments(config.own_version), **config.arguments.defaults}
+    return next((name for name in near_fields(key, fields, 2) if name not in config.values), None)

@@ -144,7 +144,7 @@ def nearest(key: str, config: TrlConfig, most: int) -> str | None:
     plain = key.replace("-", "_")
     if plain in config.arguments.fields.types and plain not in config.values:
         return plain
-    close = [name for name in near_fields(key, config.arguments.fields.by_length, most) if name not in config.values]
+    close = [name for name in near_fields(key, config.arguments.fields.types, most) if name not in config.values]
     if not config.facts.strict_keys:  # a key of the script itself may resemble one of TRL's
         close = [name for name in close if not any(name in HISTORY.fields(each, config.trl_version) for each in BESIDE)]
     return close[0] if close else None
