@@ -30,7 +30,7 @@ COMMANDS = ("sft", "pt", "rlhf")
 
 def find(path: Path) -> Tree:
     """The sources of the package in a folder, or the package itself."""
-    return Tree(path / "swift" if (path / "swift").is_dir() else path)
+    return Tree(path / "swift" if (path / "swift").is_dir() else path, lenient=True)
 
 
 def version(tree: Tree) -> str | None:

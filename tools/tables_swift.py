@@ -14,7 +14,7 @@ from packaging.requirements import Requirement
 from schema_source import Module, SourceError, Tree
 
 from cfglint.frameworks.huggingface.source_fields import SEQ2SEQ
-from cfglint.source.python.class_fields import alternatives
+from cfglint.source.python.class_fields import REQUIRED, ClassField, ClassReading, alternatives
 
 PACKAGE = "ms-swift"
 OLDEST = (3, 0, 0)  # the first release with these commands; those of 2.x have other arguments
@@ -80,7 +80,7 @@ if TYPE_CHECKING:
 
 def facts(path: Path, version: Release, dates: dict[str, dict[str, str]]) -> Facts:
     """What the tables have of a release, from its unpacked wheel."""
-    tree = Tree(path / "swift")
+    tree = Tree(path / "swift", lenient=True)  # bases of other packages are left out
     sections: Sections = {name: fields_of(tree, *where, FORMER) for name, where in CLASSES.items()}
     if (path / "swift" / "megatron").is_dir():
         sections.update({name: found for name, where in MEGATRON.items() if (found := of_megatron(tree, *where))})
@@ -182,66 +182,29 @@ def class_of(tree: Tree, name: str, files: tuple[str, ...], former: Mapping[str,
     raise SourceError(f"{tree.root}: class {name} is missing")
 
 
+class SourceReading(ClassReading):
+    """The dataclasses of ms-swift: what the source computes is null, what a factory makes is empty."""
+
+    def default(self, field: ClassField) -> Any:
+        """The default as the tables write it."""
+        factory = field.options.get("default_factory")
+        if factory is not None and not isinstance(factory, ast.Lambda):
+            return ()
+        default = super().default(field)
+        return None if default is REQUIRED else constant(default)
+
+    def computed(self, module: Module, node: ast.expr, refusal: SourceError) -> None:
+        """A default that the source computes."""
+
+
 def fields(source: Module, definition: ast.ClassDef) -> dict[str, Fact]:
-    """The fields of a dataclass in the order of Python: the class itself overrides its bases, an earlier base a later one."""
-    found: dict[str, Fact] = {}
-    for module, each in reversed(resolution_order(source, definition)):
-        for statement in each.body:
-            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-                fact = field(module, statement)
-                if fact is not None:
-                    found[statement.target.id] = fact
+    """Field -> (type, default, choices) of a dataclass."""
+    reading, found = SourceReading(source.tree), dict[str, Fact]()
+    for name, field in reading.fields(source, definition).items():
+        default = reading.default(field)
+        kind, choices = argument_type(field.module, field.annotation, default)
+        found[name] = (kind, default, *((tuple(choices),) if choices else ()))
     return found
-
-
-def resolution_order(source: Module, definition: ast.ClassDef) -> list[tuple[Module, ast.ClassDef]]:
-    """The classes that Python asks for an attribute, in order, as far as they are of the package."""
-    found = [(source, definition)]
-    lists = [resolution_order(*base) for base in bases_of(source, definition)]
-    lists.append([each[0] for each in lists])
-    while any(lists):
-        head = next(each[0] for each in lists if each and not any(is_in(each[0], other[1:]) for other in lists))
-        found.append(head)
-        lists = [[item for item in each if item[1] is not head[1]] for each in lists]
-    return found
-
-
-def is_in(item: tuple[Module, ast.ClassDef], others: list[tuple[Module, ast.ClassDef]]) -> bool:
-    """Whether a class is one of some classes."""
-    return any(other[1] is item[1] for other in others)
-
-
-def bases_of(source: Module, definition: ast.ClassDef) -> Iterator[tuple[Module, ast.ClassDef]]:
-    """The base classes that are of the package."""
-    for base in definition.bases:
-        found = source.definition_of(base)
-        if found is not None and isinstance(found[1], ast.ClassDef):
-            yield found[0], found[1]
-
-
-def field(module: Module, statement: ast.AnnAssign) -> Fact | None:
-    """(type, default, choices) of a field; None for one that the constructor does not take."""
-    options: dict[str | None, ast.expr | None] = {None: statement.value}
-    if isinstance(statement.value, ast.Call) and ast.unparse(statement.value.func).rpartition(".")[2] == "field":
-        options = {keyword.arg: keyword.value for keyword in statement.value.keywords}
-    taken = options.get("init")
-    if taken is not None and ast.unparse(taken) == "False":
-        return None
-    default = default_of(module, options)
-    kind, choices = argument_type(module, statement.annotation, default)
-    return (kind, default, *((tuple(choices),) if choices else ()))
-
-
-def default_of(module: Module, options: Mapping[str | None, ast.expr | None]) -> Any:
-    """The default of a field; None if the source computes it."""
-    factory = options.get("default_factory")
-    node = factory.body if isinstance(factory, ast.Lambda) else options.get("default", options.get(None))
-    if factory is not None and not isinstance(factory, ast.Lambda):
-        return ()
-    try:
-        return constant(module.constant(node)) if node is not None else None
-    except SourceError:
-        return None
 
 
 def constant(value: Any) -> Any:

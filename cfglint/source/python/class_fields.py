@@ -56,15 +56,32 @@ class ClassReading(Record):
     is_untyped: bool = False  # whether a field needs no annotation: its type is that of its default
 
     def fields(self, module: Module, definition: ast.ClassDef) -> dict[str, ClassField]:
-        """The fields of a class with those that it inherits; a class overrides its bases, an earlier base the later ones."""
-        found: dict[str, ClassField] = {}
-        for base in reversed(definition.bases):
+        """The fields of a class with those that it inherits, in the order of Python."""
+        return {name: field for each in reversed(self.order(module, definition)) for name, field in self.own_fields(*each).items()}
+
+    def order(self, module: Module, definition: ast.ClassDef) -> list[tuple[Module, ast.ClassDef]]:
+        """The classes in which Python looks for an attribute, in their order: the class, and its bases within the package."""
+        lists = []
+        for base in definition.bases:
             name = ast.unparse(base)
-            owner = module.definition_of(base) if name not in self.outside else None
-            if owner is not None and isinstance(owner[1], ast.ClassDef):
-                found.update(self.fields(owner[0], owner[1]))
+            home, owner = (module.definition_of(base) if name not in self.outside else None) or (module, None)
+            if isinstance(owner, ast.ClassDef):
+                lists.append(self.order(home, owner))
             elif name not in self.outside and not self.tree.lenient:
                 raise module.refuse(base, "a base class that is not in the package")
+        lists.append([each[0] for each in lists])
+        found = [(module, definition)]
+        while any(lists):  # the first class that no other one is derived from
+            later = {id(owner) for each in lists for _, owner in each[1:]}
+            first = next((each[0] for each in lists if each and id(each[0][1]) not in later), None)
+            if first is None:
+                raise module.refuse(definition, "bases without an order")
+            found.append(first)
+            lists = [[item for item in each if item[1] is not found[-1][1]] for each in lists]
+        return found
+
+    def own_fields(self, module: Module, definition: ast.ClassDef) -> dict[str, ClassField]:
+        found: dict[str, ClassField] = {}
         for statement in definition.body:
             if isinstance(statement, ast.AnnAssign):
                 target: ast.expr = statement.target
