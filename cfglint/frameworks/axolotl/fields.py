@@ -5,9 +5,8 @@ The annotation of an Enum has its name: `("enum", NAME, "a", "b")`.
 
 from __future__ import annotations
 
-import functools
-
 from cfglint.evaluate import Unknown
+from cfglint.frameworks.axolotl import KIND
 from cfglint.frameworks.axolotl._tables import CLOSED, NAMES
 from cfglint.frameworks.axolotl.releases import HISTORY, LIMITS, PLUGIN, REQUIRED, TOP, has_validator
 from cfglint.frameworks.huggingface.fields import choices
@@ -16,10 +15,9 @@ from cfglint.frameworks.releases.history import TYPE as READS
 from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.rows.evaluation import Evaluation
 from cfglint.frameworks.rows.expressions import Raised
-from cfglint.frameworks.rows.table import Function, table_of
+from cfglint.frameworks.rows.validators import refusal, validators
 from cfglint.frameworks.validation.pydantic import (
     MISSING,
-    RULE,
     UNKNOWN,
     Invalid,
     Reading,
@@ -37,7 +35,6 @@ Path = tuple[str | int, ...]
 DATASET = "SFTDataset"
 BEFORE, FIELD_AFTER, AFTER = "nested before", "nested field after", "nested after"  # stages of the validators of models
 FIELDS_SET = "model_fields_set"  # the fields that are given, by pydantic's name
-WRAPPED = {"ValueError": "Value error", "AssertionError": "Assertion failed"}  # what pydantic turns into its own exception
 
 # Enums of transformers -> the field of its TrainingArguments that has the same values.
 OF_TRANSFORMERS = {"OptimizerNames": "optim", "SchedulerType": "lr_scheduler_type"}
@@ -144,7 +141,7 @@ class FieldReading(Reading):
         before = len(self.faults)
         if name in BY_HAND and has_validator(BY_HAND[name][0], self.release):
             value = BY_HAND[name][1](value)
-        if (name, BEFORE) in validators(self.release):
+        if validators(KIND, name, BEFORE, self.release):
             value = self.validated(name, BEFORE, copied(value), path)
             if len(self.faults) > before:
                 return None
@@ -166,31 +163,18 @@ class FieldReading(Reading):
 
     def validated(self, model: str, stage: str, values: ConfigTable, path: Path, given: Collection[str] = ()) -> ConfigTable:
         """The values after the validators of a model in a stage, those of fields for the given ones; what they refuse is a fault."""
-        for function in validators(self.release).get((model, stage), ()):
+        for function in validators(KIND, model, stage, self.release):
             if function.field and function.field not in given:
                 continue
             run = Evaluation({**values, FIELDS_SET: [*given]}, lambda *_: None)
             try:
                 run.run(function.rows)
             except Raised as raised:
-                wraps = raised.kind in WRAPPED  # pydantic, which makes it an exception of its own
-                says = f"{WRAPPED[raised.kind]}, {raised.message}" if wraps else raised.message
-                refusal = Invalid(says, kind=RULE, text=raised.message if wraps else "a value in it has the wrong type")
-                place = (*path, function.field) if function.field else path
-                self.faults.append(refusal.at(place, raises="ValidationError" if wraps else raised.kind))
+                found = refusal(raised)
+                self.faults.append(found.at((*path, function.field) if function.field else path, raises=found.raises))
             else:
                 values = {name: value for name, value in run.values.items() if name != FIELDS_SET}
         return values
-
-
-@functools.cache
-def validators(release: Version) -> dict[tuple[str, str], list[Function]]:
-    """The validators of the models that fields hold, by their model and stage."""
-    found: dict[tuple[str, str], list[Function]] = {}
-    for stage in (BEFORE, FIELD_AFTER, AFTER):
-        for function in table_of("axolotl").functions(stage, release):
-            found.setdefault((function.name.partition(".")[0], stage), []).append(function)
-    return found
 
 
 # ---- validators of models that are no rows ----------------------------------------------------------------------

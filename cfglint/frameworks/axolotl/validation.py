@@ -9,7 +9,7 @@ from cfglint.findings.releases import Releases
 from cfglint.findings.remedy import remove_key, set_key
 from cfglint.frameworks.axolotl import plugins
 from cfglint.frameworks.axolotl.by_hand import ADAPTERS, BY_HAND, LORA, PLUGIN_ADAPTERS
-from cfglint.frameworks.axolotl.fields import DATASET, OWN_NAMES, WRAPPED, FieldReading, top_fields
+from cfglint.frameworks.axolotl.fields import DATASET, OWN_NAMES, FieldReading, top_fields
 from cfglint.frameworks.axolotl.refusals import DATA, KEPT, MODEL, TYPE, AxolotlModel, Data, code_of, refuses
 from cfglint.frameworks.axolotl.releases import HISTORY, library
 from cfglint.frameworks.axolotl.values import AxolotlValues
@@ -20,6 +20,7 @@ from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.rows.evaluation import Evaluation
 from cfglint.frameworks.rows.expressions import Raised
 from cfglint.frameworks.rows.table import Function, Selection, table_of
+from cfglint.frameworks.rows.validators import WRAPPED
 from cfglint.frameworks.validation.pydantic import Invalid
 from cfglint.source.annotations import Any, Callable, ConfigMapping, ConfigTable, Iterator
 from cfglint.source.load_results import copied

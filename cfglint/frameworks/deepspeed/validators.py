@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import functools
-
 from cfglint.frameworks.deepspeed import FRAMEWORK
 from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.rows.evaluation import Evaluation
 from cfglint.frameworks.rows.expressions import Raised
-from cfglint.frameworks.rows.table import Function, table_of
-from cfglint.frameworks.validation.pydantic import RULE, TYPE, Invalid, value_error
+from cfglint.frameworks.rows.validators import refusal, validators
+from cfglint.frameworks.validation.pydantic import TYPE, Invalid
 from cfglint.source.annotations import ConfigTable, ConfigValue, Iterator
 
 AFTER, FIELD = "after", "field before"
 
 
-@functools.cache
-def validators(model: str, stage: str, release: Version) -> list[Function]:
-    return [function for function in table_of(FRAMEWORK.kind).functions(stage, release) if function.name.startswith(f"{model}.")]
-
-
 def converted(model: str, name: str, value: object, release: Version) -> ConfigValue:
     """The value of a field as its validator passes it on; raises Invalid."""
     run = Evaluation({"value": value, "field_name": name}, lambda *_: None)
-    for validator in validators(model, FIELD, release):
+    for validator in validators(FRAMEWORK.kind, model, FIELD, release):
         if validator.field == name:
             try:
                 run.run(validator.rows)
@@ -37,13 +30,7 @@ def compared(model: str, values: ConfigTable, release: Version) -> Iterator[Inva
     """What a model refuses in the values of a section: the first refusal, as pydantic stops there."""
     run = Evaluation({**values}, lambda *_: None)
     try:
-        for validator in validators(model, AFTER, release):
+        for validator in validators(FRAMEWORK.kind, model, AFTER, release):
             run.run(validator.rows)
     except Raised as raised:
-        yield refusal(raised, RULE)
-
-
-def refusal(raised: Raised, kind: str) -> Invalid:
-    if raised.kind == "AssertionError":
-        return Invalid(f"Assertion failed, {raised.message}", kind=kind, text=raised.message)
-    return value_error(raised.message, kind)
+        yield refusal(raised)

@@ -52,8 +52,8 @@ def test_the_fields_for_which_rows_are_loaded_are_those_that_the_rows_need():
     """Each check of several fields needs one of those of its section, and a section that lacks them is accepted in every release."""
     for section, (title, _) in MODELS.items():
         for release in RELEASES:
-            rows = [row for each in validators(title, AFTER, release) for row in each.rows if "raise" in row]
+            rows = [row for each in validators("deepspeed", title, AFTER, release) for row in each.rows if "raise" in row]
             for row in rows:
                 fields = {each[1] for guard in row["when"] for each in walk(guard) if isinstance(each, list | tuple) and each[0] == "f"}
                 assert fields.intersection(COMPARED[section]), (section, release, row)
-            assert {each.field for each in validators(title, FIELD, release)} <= {*CONVERTED.get(section, ())}
+            assert {each.field for each in validators("deepspeed", title, FIELD, release)} <= {*CONVERTED.get(section, ())}
