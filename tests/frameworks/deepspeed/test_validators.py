@@ -5,8 +5,9 @@ from __future__ import annotations
 from cases import each_case
 from cfglint.frameworks.deepspeed._tables import MODELS, RELEASES
 from cfglint.frameworks.deepspeed.models import COMPARED, CONVERTED, model_of, read_section
-from cfglint.frameworks.deepspeed.validators import AFTER, FIELD, validators
+from cfglint.frameworks.deepspeed.validators import AFTER, FIELD
 from cfglint.frameworks.rows.expressions import walk
+from cfglint.frameworks.rows.validators import validators
 
 NEWEST = RELEASES[-1]
 
