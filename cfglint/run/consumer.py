@@ -166,9 +166,11 @@ def unread(launch: Launch, line: LaunchLine, built: ProgramFacts | None) -> tupl
     for hidden in hidden_options(line.arguments)[:1]:
         reasons += (Reason("argument", "further arguments of the line", hidden.text, *place, opens=True),)
     for file in line.files:
-        if file.role in LAUNCHER_CONFIGS and file.path is None and not file.is_written:
+        fills = file.role == "--config" and program is None  # the parser of TRL fills the arguments from it
+        if (file.role in LAUNCHER_CONFIGS or fills) and file.path is None and not file.is_written:
             why = file.word.reasons[0].text if not file.word.known else OUTSIDE
-            reasons += (Reason("file", OF_LAUNCHER, why, *place),)
+            what = f"the config of `{os.path.basename(name)}`" if fills else OF_LAUNCHER
+            reasons += (Reason("file", what, why, *place, opens=fills),)
         elif file.is_written and not file.is_read and file.kind and not is_unread(file):
             reasons += (Reason("file", f"`{readable(file.word.string)}`", BY_SCRIPT, *place),)
     consumer = framework(launch.consumer) if launch.consumer else None

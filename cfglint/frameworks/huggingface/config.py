@@ -63,7 +63,7 @@ class TrainerConfig(TrainerFiles):
             named = self.files.get("deepspeed")
             document, prefix = (named, ()) if named is not None else (self.documents[0], ("deepspeed",))
             self._deepspeed = HfDeepSpeedConfig(self, values, document, prefix)
-        elif self.launcher is not None and self.launcher.uses_deepspeed and not self.arguments["deepspeed"]:
+        elif self.launcher is not None and self.launcher.uses_deepspeed and not (self.arguments["deepspeed"] or self.launcher.lacks_engine):
             from cfglint.frameworks.huggingface.accelerate_block import BlockLaunch
 
             self._deepspeed = BlockLaunch(self, self.launcher)

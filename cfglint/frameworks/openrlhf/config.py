@@ -12,7 +12,7 @@ from cfglint.frameworks.base import FORK_KEYS
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.openrlhf import FRAMEWORK
 from cfglint.frameworks.openrlhf.fields import HISTORY, NAMES, OTHER, SECTIONS, of_copy, options, program_of
-from cfglint.source.annotations import Operand, Sequence
+from cfglint.source.annotations import ConfigMapping, Operand, Sequence
 from cfglint.source.document import Document
 from cfglint.source.shell.command import CommandDocument
 
@@ -44,7 +44,9 @@ class OpenRlhfConfig(OptionsConfig):
         refused = [RefusedWords(LEFT, key, () if isinstance(words[key], Unknown) else tuple(words[key])) for key in dashed]
         self.values = self.parse_words({key: each for key, each in words.items() if key not in dashed}, facts.overrides)
         self.refused += refused
-        self.defaults = {option.dest or name: option.default for name, option in self.known.items() if not option.dest}
+        unread = [reason for reason in facts.launch.not_read if reason.opens]  # it may set what the line does not
+        closed = {option.dest or name: option.default for name, option in self.known.items() if not option.dest}
+        self.defaults: ConfigMapping = dict.fromkeys(closed, Unknown(*unread)) if unread else closed
 
     @property
     def parser(self) -> str:
@@ -70,6 +72,9 @@ class OpenRlhfConfig(OptionsConfig):
     def value(self, name: str) -> Operand:
         """The value of an argument, unknown if it is; None without such an argument."""
         return self.values.get(name, self.defaults.get(name))
+
+    def knows(self, key: str) -> bool:
+        return not isinstance(self.value(key), Unknown)
 
     def own(self, name: str) -> Operand:
         value = self.value(name)

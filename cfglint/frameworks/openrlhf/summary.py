@@ -33,11 +33,10 @@ SETTINGS = (
 def account(config: OpenRlhfConfig) -> Summary:
     summary = launched(config.facts.launch)
     summary.package = config.release
-    for group, label, role in SETTINGS:
-        if config.key(role) in config.known:
-            summary.add(group, label, config.setting(config.key(role)))
-    if "bf16" in config.known:
-        summary.add(PRECISION, "bf16", config.setting("bf16"))
+    settings = [(group, label, config.key(role)) for group, label, role in SETTINGS]
+    for group, label, key in (*settings, (PRECISION, "bf16", "bf16")):
+        if key in config.known and config.knows(key):
+            summary.add(group, label, config.setting(key))
     prompts, each, total = config.integer("rollout_batch_size"), config.integer("n_samples_per_prompt"), Sizes(config).total
     if config.uses_ray and prompts and each:
         summary.derive(BATCH, "samples of a rollout", "samples_per_rollout", prompts * each, "prompts x samples per prompt")

@@ -137,6 +137,14 @@ def test_a_deepspeed_file_is_named_as_yaml_reads_the_value(tmp_path, name, missi
     assert codes(found).count("RUN010") == missing
 
 
+@pytest.mark.parametrize(("name", "stages"), [("ds.json", [3]), ("none.json", [])])
+def test_of_a_deepspeed_file_that_is_not_there_no_stage_is_known(run, name, stages):
+    launch = f"distributed_type: DEEPSPEED\nnum_processes: 8\ndeepspeed_config:\n  deepspeed_config_file: {name}\n"
+    found = run(launch, ds='{"zero_optimization": {"stage": 3}}')
+    engines = found.configs[0].nested_configs()
+    assert [engine.get("zero_optimization", "stage") for engine in engines if engine.kind == "deepspeed"] == stages
+
+
 @pytest.mark.parametrize("extra", ["mixed_precision: bf16\n", "deepspeed_config:\n  zero_stage: 2\n"])
 def test_a_trainer_with_a_deepspeed_file_leaves_nothing_to_the_launch(run, extra):
     text = '{"zero_optimization": {"stage": 2}, "train_micro_batch_size_per_gpu": "auto", "gradient_accumulation_steps": "auto"}'

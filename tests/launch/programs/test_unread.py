@@ -161,6 +161,12 @@ def test_a_program_that_is_not_in_the_project_is_assumed_to_take_the_arguments(a
     assert capsys.readouterr().out.startswith("No errors found if `train.py` takes the arguments of the Trainer")
 
 
+def test_a_config_of_a_program_that_is_not_in_the_project_may_set_what_the_line_does_not(asked):
+    found, _ = asked({}, f"{LINE.strip()} --output_dir o --learning_rate 1e-5 --do_train --bf16 --config $HERE/sft.yaml\n")
+    assert [labels(found)[name] for name in ("micro batch", "accumulation", "schedule", "epochs")] == [2, None, None, 1]
+    assert "the config of `train.py`" in [each["what"] for each in found["not_read"]]
+
+
 def test_a_program_at_another_path_is_named(asked):
     why = asked({"a/b/c/train.py": "print()\n"}, LINE.replace("train.py", "/opt/train.py"))[0]["not_read"][0]["why"]
     assert why == "it is not at this path; there is a/b/c/train.py"
