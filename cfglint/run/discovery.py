@@ -273,8 +273,8 @@ class Discovery:
             # An engine's file is known by itself, wherever the program passes what it has.
             read += [file for file in opened if detect(self.source.document(file))[0] != ENGINE]
             self.taken.update(file for file in read if not is_program(file))
-            if launched.launch.line is not None and launched.launch.parser is not None:
-                self.taken.add(launched.launch.parser.path)
+            if launched.launch.line is not None and launched.launch.program_path:
+                self.taken.add(launched.launch.program_path)
             scripts = self.launched.scripts
             run.incomplete_script = scripts.unchecked[path] if path in scripts.incomplete else ""
             yield run
@@ -307,6 +307,9 @@ class Discovery:
 
         def read() -> list[Launched] | None:
             text, _ = self.source.read(name)
+            own = next((kind for kind in known_kinds() if name.replace("\\", "/").endswith(framework(kind).scripts)), "")
+            if not is_named and own and framework(own).parses_command:  # which trains with the arguments of a line only
+                return None
             may_build = is_named or not has_marks(text.encode("utf-8", "replace")) or calls_marks(name, text)
             return self.launched.built_in(name) if may_build else None
 

@@ -147,16 +147,15 @@ class LaunchedRuns:
             if all(each.path != document.path for each in documents):
                 documents.append(document)
                 kinds.append(kind)
-        if launch.parser is not None:
+        if launch.parser is not None and not parses_command(launch):
             if launch.parser.engines or launch.parser.built:
                 from cfglint.launch.programs.built_arguments import under_line
 
                 launch.parser = under_line(launch.parser, self.scripts.context(line))
             leave_out_configs_of_program(launch, launch.parser, documents, kinds)
-            if not parses_command(launch):
-                from cfglint.launch.programs.checks import match_arguments
+            from cfglint.launch.programs.checks import match_arguments
 
-                match_arguments(line, command, launch.parser)
+            match_arguments(line, command, launch.parser)
             named = self.named_by_program(line, command, launch.parser)
             documents += [self.source.document(path, "json") for path in named]
             kinds += [ENGINE] * len(named)
@@ -186,8 +185,9 @@ class LaunchedRuns:
         own = line.copy()
         command = command_document(own, text if not line.is_sourced else self.source.content(line.call.path) or "")
         file = self.scripts.program_of(line)
-        program = self.scripts.facts(file) if file is not None else None
-        launch = Launch(command, own, program, further=further_arguments(line.arguments), machine=line.machine)
+        launch = Launch(command, own, further=further_arguments(line.arguments), machine=line.machine)
+        if file is not None and not parses_command(launch):  # else its arguments are known without its code
+            launch.parser = self.scripts.facts(file)
         launch.program_path, launch.project = file.path if file is not None else "", self.scripts.project(line.call.path)
         command.again = lambda edited: line_and_command(self.again(line, lines, edited, which).launch)[1]
         others = [(index, each.call) for index, each in enumerate(lines) if each.call.start != line.call.start]

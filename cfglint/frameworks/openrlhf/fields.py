@@ -9,12 +9,13 @@ from cfglint.frameworks import modelled_releases
 from cfglint.frameworks.arguments.parsing import ListedWords, Option, candidates
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.openrlhf._tables import FIELDS, SPANS
-from cfglint.frameworks.openrlhf.source_fields import find, sections
+from cfglint.frameworks.openrlhf.source_fields import FOLDER, PREFIX, find, of_program
 from cfglint.frameworks.releases.bounds import allows
 from cfglint.frameworks.releases.history import DEFAULT, TYPE, UNTIL, History
 from cfglint.frameworks.releases.versions import Version, parse_version
 from cfglint.launch.line import LaunchLine
 from cfglint.source.annotations import Any, Mapping
+from cfglint.source.project_files import Project
 from cfglint.source.python.package import SourceError
 
 PACKAGE = "openrlhf"
@@ -91,14 +92,19 @@ def of_copy(facts: LaunchFacts) -> dict[str, Option] | None:
     launch = facts.launch
     if not launch.program_path or launch.project is None:
         return None
+    text = launch.project.read(launch.program_path)
+    return arguments_in(launch.project, launch.program_path, program_of(launch.line), text) if text is not None else None
 
-    reads = launch.project.read
+
+@functools.lru_cache(maxsize=len(FIELDS))
+def arguments_in(project: Project, path: str, program: str, text: str) -> dict[str, Option] | None:
+    """The arguments of a program in a project, as long as its file has this text."""
     try:
-        found = sections(find(Path(launch.program_path).parent.parent, opens=lambda path: reads(path) is not None))
+        tree = find(Path(path).parent.parent, opens=lambda file: project.read(file) is not None)
+        found = of_program(tree.file(f"{FOLDER}/{PREFIX}{program}.py"))
     except (SourceError, SyntaxError, OSError, ValueError, RecursionError):
         return None
-    program = program_of(launch.line)
-    return {name: option((name, *fact[:2], (), (), *fact[2:])) for name, fact in found[program].items()} if program in found else None
+    return {name: option((name, *fact[:2], (), (), *fact[2:])) for name, fact in found.items()}
 
 
 def other_name(name: str, program: str, known: Mapping[str, Option]) -> str:

@@ -24,7 +24,11 @@ def programs(tree: Tree) -> dict[str, Module]:
 
 def sections(tree: Tree) -> dict[str, dict[str, tuple[Any, ...]]]:
     """Program -> argument -> (type, default, choices, number of words, name of the value if that is another one)."""
-    return {name: dict(arguments(module, main_block(module))) for name, module in programs(tree).items()}
+    return {name: of_program(module) for name, module in programs(tree).items()}
+
+
+def of_program(module: Module) -> dict[str, tuple[Any, ...]]:
+    return dict(arguments(module, main_block(module)))
 
 
 def main_block(module: Module) -> list[ast.stmt]:

@@ -70,7 +70,7 @@ def numbers(found, *names):
         (f"{SFT} --train.batch_size 64 --train.micro_batch_size $MICRO", [None, None, 8, 64, None]),
         (f"{RAY} --actor.num_nodes 2 --train.batch_size 128 --train.micro_batch_size 4", [4, 2, 16, 128, 128]),
         (f"{RAY} --train.dynamic_batch_enable --train.batch_size 128", [None, None, 8, 128, None]),
-        (f"{RAY} $SIZES --train.batch_size 128 --train.micro_batch_size 4", [4, None, None, 128, None]),  # it may give the GPUs
+        (f"{RAY} $(./sizes) --train.batch_size 128 --train.micro_batch_size 4", [None, None, None, 128, None]),  # which give the GPUs
     ],
 )
 def test_the_batch(report, line, expected):
