@@ -59,6 +59,10 @@ def redirected(shell: Execution, node: SyntaxNode) -> Truth:
             shell.stdin = here_document(shell, child)
             for each in (inner for inner in child.children if inner.type == "file_redirect"):
                 redirect(shell, each)
+            end = body.end_byte if body is not None else child.start_byte
+            if shell.script.text[end : child.start_byte].strip() == "-":  # of which the grammar makes no word
+                dash = shell.script.text.index("-", end)
+                extra.append((dash, dash + 1))
             extra.extend(targets(child))
         elif child.type == "herestring_redirect":
             shell.stdin = here_string(shell, child)

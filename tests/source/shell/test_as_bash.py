@@ -118,6 +118,7 @@ def started(text):
         ('eval "run a b"', ["a b"]),
         ("A='run x'; $A; eval $A y", ["x", "x y"]),
         ("cat <<EOF | wc -l\na\nEOF\nrun after", ["after"]),
+        ("run - <<'E' a\nx\nE\nrun b - <<E c\nx\nE", ["- a", "b - c"]),
         (
             "cat <<EOF>x\nEO\nEOF\nrun a; cat <<-EOF|wc -l\na\n\tEOF\nrun b; cat <<EOF;run c\na\nEOF\nAB=2; run $((1<<AB))",
             ["a", "b", "c", "4"],
