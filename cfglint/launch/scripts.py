@@ -14,6 +14,7 @@ from cfglint.launch.line import LaunchLine
 from cfglint.launch.machine import Machine
 from cfglint.launch.program import ProgramFacts
 from cfglint.launch.programs.context import Context, with_texts
+from cfglint.launch.programs.objects import PROJECT
 from cfglint.launch.reader import Reader, ScriptEvaluations
 from cfglint.launch.training import listed_below
 from cfglint.source.annotations import Callable, Container, Iterator, Mapping
@@ -176,8 +177,11 @@ class Scripts:
         folder = project.real(os.path.normpath(line.folder)) if line.folder is not None else None
         known = [part for word in known_words(line.arguments) for part in parts_of(word)]
         further = further_arguments([word for word in line.arguments if not is_all_of_caller(word)])  # in a call without arguments
-        words, spelled = tuple(value for value, _ in known), tuple(string for _, string in known)
-        variables = {name: text.value for name, text in line.call.environment.items() if text.value is not None}
+        top = f"{PROJECT}{project.root}".removesuffix("/.").rstrip("/")
+        words = tuple(value.replace(ROOT, top) if value is not None else None for value, _ in known)
+        spelled = tuple(string for _, string in known)
+        given = {name: text.value for name, text in line.call.environment.items()}
+        variables = {name: value.replace(ROOT, top) for name, value in given.items() if value is not None}
         variables |= launcher_of(line).variables(line)
         environment, folders = {**self.environment, **variables}, (folder,) if folder is not None else ()
         local_gpus = line.processes if line.nodes in (None, 1) else line.gpus_per_node

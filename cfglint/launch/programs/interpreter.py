@@ -419,8 +419,12 @@ class Interpreter(Branches):
             return
         before, first = len(self.conditions), len(self.ways_out)
         signal: Signal | None = None
-        for item in items:
+        steps = self.budget.left
+        for number, item in enumerate(items):
             start = len(self.ways_out)
+            if number == 1 and (steps - self.budget.left) * len(items) > self.budget.left:  # more than may be spent
+                self._unknown_loop(node, frame, node.target)
+                break
             self.assign(node.target, item, frame)
             signal = self._signal(node.body, frame)
             try:

@@ -251,6 +251,12 @@ def test_a_file_of_the_project(code, expression):
     assert value(code, expression, ["conf/a.yaml"]) is None
 
 
+def test_turns_that_would_exceed_the_budget_are_not_evaluated_one_by_one():
+    turns = "def turn():\n    for n in range(60):\n        for m in range(60):\n            k = n * m\n"
+    assert value(f"{turns}last = 0\nfor n in range(90):\n    last = n\n    turn()\n", "last") is None
+    assert value(f"{turns}size = 4\nfor n in range(90):\n    turn()\n", "size") == 4
+
+
 def test_a_number_that_yaml_reads_as_a_string():
     assert value("cfg = yaml.safe_load(open('a.yaml'))", "cfg['train']['lr']", files={"a.yaml": CONFIG}) == "1e-4"
     assert value("from omegaconf import OmegaConf\ncfg = OmegaConf.load('a.yaml')", "cfg.train.lr", files={"a.yaml": CONFIG}) == 1e-4

@@ -53,6 +53,18 @@ def test_a_program_that_no_line_starts_is_a_run(run, path):
     )
 
 
+def test_a_file_that_the_line_names_from_the_top_of_the_project_is_read(run, tmp_path):
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf" / "a.yaml").write_text("batch_size: 6\n")
+    top = 'TOP=$(cd "$(dirname "$0")" && pwd)\nexport CONF=$TOP/conf/a.yaml\n'
+    for given in ("sys.argv[1]", "os.environ['CONF']"):
+        code = PROGRAM.format("", "**config").replace(
+            "import argparse,", f"import os, sys, yaml\nconfig = yaml.safe_load(open({given}))\nimport"
+        )
+        found = run(code, path="run.sh", line=f"{top}accelerate launch --num_processes 2 train.py $CONF")
+        assert found["sizes"] == [[6, 1, 12]]
+
+
 @each_case(
     ("arguments", "loader", "sizes"),
     [
