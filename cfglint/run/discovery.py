@@ -307,9 +307,6 @@ class Discovery:
 
         def read() -> list[Launched] | None:
             text, _ = self.source.read(name)
-            own = next((kind for kind in known_kinds() if name.replace("\\", "/").endswith(framework(kind).scripts)), "")
-            if not is_named and own and framework(own).parses_command:  # which trains with the arguments of a line only
-                return None
             may_build = is_named or not has_marks(text.encode("utf-8", "replace")) or calls_marks(name, text)
             return self.launched.built_in(name) if may_build else None
 

@@ -275,6 +275,9 @@ class LaunchedRuns:
         from cfglint.launch.programs.runs_of_program import evaluation_of, groups
 
         self.source.read(path)
+        parsing = (each for each in map(framework, known_kinds()) if each.parses_command)
+        if path not in self.named and any(path.replace("\\", "/").endswith(each.scripts) for each in parsing):
+            return []  # one of their own programs, which trains with the arguments of a line only
         file = self.scripts.program_at(path)
         program = self.scripts.facts(file)
         if program is None:
