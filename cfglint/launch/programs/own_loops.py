@@ -31,7 +31,7 @@ from cfglint.launch.programs.objects import (
 )
 from cfglint.launch.programs.runs_of_program import Evaluated
 from cfglint.launch.programs.scopes import dotted
-from cfglint.launch.programs.training_loops import BACKWARD, ENGINE_CALL, PREPARE, STEP, TRAIN_BATCH, Event, OpenLoop, Place
+from cfglint.launch.programs.training_loops import BACKWARD, ENGINE_CALL, PREPARE, SIZE, STEP, TRAIN_BATCH, Event, OpenLoop, Place
 from cfglint.source.python.call import CallDocument
 from cfglint.source.python.nodes import walk
 from cfglint.source.record import Record, changed
@@ -202,8 +202,11 @@ def the_loader(loaders: list[LoopObject], one_at_a_time: bool) -> tuple[MadeCall
         return None, "the loop goes through something else than a data loader that is known"
     if len(calls) == 1:
         call = next(iter(calls.values()))
+        own = [loader.initial[SIZE] for loader in loaders if SIZE in loader.initial]  # in the evaluations that made these loaders
+        if len(own) == len(loaders) and SIZE in call.arguments and own[0].is_plain and all(same(own[0], size) for size in own):
+            call = changed(call, arguments={**call.arguments, SIZE: (call.arguments[SIZE][0], own[0])})
         return (None, WHOLE_BATCHES) if hands_on_elements(call) else (call, "")
-    sizes = [call.arguments.get("batch_size") for call in calls.values()]
+    sizes = [call.arguments.get(SIZE) for call in calls.values()]
     equal = all(alike(sizes[0], size) and size is not None and size[1].is_plain for size in sizes) if sizes else False
     if equal and one_at_a_time:
         return next(iter(calls.values())), ""
@@ -212,7 +215,7 @@ def the_loader(loaders: list[LoopObject], one_at_a_time: bool) -> tuple[MadeCall
 
 def hands_on_elements(loader: MadeCall) -> bool:
     """Whether a loader of single elements gives them to the loop as they are: each may be a batch of its own."""
-    _, size = loader.arguments.get("batch_size", (None, None))
+    _, size = loader.arguments.get(SIZE, (None, None))
     _, collate = loader.arguments.get("collate_fn", (None, None))
     function = collate.data.node if collate is not None and isinstance(collate.data, Function) else None
     if not isinstance(function, ast.Lambda) or (size is not None and size.data not in (1, None)):

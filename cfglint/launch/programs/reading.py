@@ -405,6 +405,8 @@ def accelerators(named: list[NamedCall], reached: Callable[[BuiltCall], MadeCall
         is_own = isinstance(found, External) and found.name.partition(".")[0] == "accelerate"
         if is_own and dotted(call.func)[-1:] == ["Accelerator"]:
             calls.append(AcceleratorCall("Accelerator", call, scope))
+    if len(calls) > 1:  # those of branches that are not taken are none
+        calls = [call for call in calls if reached(call) is not None]
     if len(calls) != 1 or calls[0].call.args:
         return []
     made = reached(calls[0]) if calls[0].is_conditional else None

@@ -52,6 +52,7 @@ MOST_LOOPS = 256  # of which is known whether they train
 ENGINE_CALL = "deepspeed.initialize"
 ACCELERATOR_CALLS = ("accelerate.Accelerator", "accelerate.accelerator.Accelerator")
 ACCUMULATE = "accelerate.Accelerator.accumulate"
+SIZE = "batch_size"
 LOADERS = (
     *("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader", "torch_geometric.loader.DataLoader"),
     *("torchdata.stateful_dataloader.StatefulDataLoader", "torch_geometric.data.DataLoader"),
@@ -70,7 +71,7 @@ RATED = ("params", "lr")
 WARMED = ("optimizer", "num_warmup_steps", "num_training_steps")
 NAMED = ("name", "optimizer", *WARMED[1:])
 SIGNATURES = {
-    "DataLoader": ("dataset", "batch_size"),
+    "DataLoader": ("dataset", SIZE),
     "DummyScheduler": ("optimizer", "total_num_steps", "warmup_num_steps"),
     "get_scheduler": NAMED,
     "diffusers.get_scheduler": ("name", "optimizer", "step_rules", *WARMED[1:]),
@@ -334,6 +335,8 @@ def made(name: str, kind: str, call: Any, named: Named, context: Context) -> Val
         processes = counted(context.gpus)
         precision = named.get("mixed_precision", NONE)
         loop_object.initial = {"num_processes": processes, "gradient_accumulation_steps": steps, "mixed_precision": precision}
+    if kind == LOADER and SIZE in named:
+        loop_object.initial = {SIZE: named[SIZE]}
     if kind == PLUGIN:
         loop_object.initial = {name: named.get(name, unknown()) for name in COUNTED_BY_PLUGINS}
     if kind != ENGINE:

@@ -53,6 +53,19 @@ def test_a_program_that_no_line_starts_is_a_run(run, path):
     )
 
 
+def test_an_accelerator_of_a_branch_that_is_not_taken_is_none(run):
+    made = "if torch.cuda.is_available():\n    accelerator = Accelerator({})\nelse:\n    accelerator = Accelerator(mixed_precision='no')\n"
+    found = run(IMPORTS + made.format("gradient_accumulation_steps=2") + MADE.partition("\n")[2].format("8") + LOOP)
+    assert found["sizes"] == [[8, 2, 64]]
+
+
+def test_of_a_function_that_makes_several_loaders_the_one_of_the_loop_counts(run):
+    made = "def loader_of(part):\n    return DataLoader(rows[part], batch_size=6 if part == 'train' else 1)\n"
+    called = "accelerator = Accelerator()\nloader, tests = loader_of('train'), loader_of('test')\n"
+    assert run(IMPORTS + made + called + LOOP)["sizes"] == [[6, 1, 24]]
+    assert run(IMPORTS + made + called.replace("'train'", "'test'") + LOOP)["sizes"] == [[1, 1, 4]]
+
+
 def test_a_file_that_the_line_names_from_the_top_of_the_project_is_read(run, tmp_path):
     (tmp_path / "conf").mkdir()
     (tmp_path / "conf" / "a.yaml").write_text("batch_size: 6\n")
