@@ -14,6 +14,7 @@ from cfglint.launch.programs.modules import Definition, External, Modules
 from cfglint.launch.programs.scopes import COMPUTED, Scope, dotted, keyword, value_of
 from cfglint.source.annotations import Any
 from cfglint.source.dataclass_fields import annotated
+from cfglint.source.python.class_fields import alternatives, unquoted
 from cfglint.source.python.nodes import walk
 from cfglint.source.record import Record
 
@@ -106,7 +107,7 @@ def assigned_fields(node: ast.ClassDef) -> list[tuple[ast.AST, str]]:
 
 def field(line: ast.AnnAssign, scope: Scope) -> Field | None:
     """Parse a field from its definition; None for class variables and fields that are not arguments."""
-    annotation = text_annotation(line.annotation)
+    annotation = unquoted(line.annotation)
     outer = dotted(annotation.value if isinstance(annotation, ast.Subscript) else annotation)[-1:]
     if outer in (["ClassVar"], ["InitVar"], ["KW_ONLY"]):
         return None
@@ -120,15 +121,6 @@ def field(line: ast.AnnAssign, scope: Scope) -> Field | None:
     expression = keyword(line.value, "default") if isinstance(line.value, ast.Call) else line.value
     found.written = (expression, scope.module) if expression is not None else None
     return found
-
-
-def text_annotation(node: ast.expr) -> ast.expr:
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        try:
-            return ast.parse(node.value, mode="eval").body
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return node
-    return node
 
 
 def default_of(call: ast.Call, scope: Scope) -> Any:
@@ -146,7 +138,7 @@ def default_of(call: ast.Call, scope: Scope) -> Any:
 
 def type_of(node: ast.expr, scope: Scope, default: object) -> tuple[str, str, tuple[Any, ...]]:
     """(type, number of words after the option, allowed values) that the parser derives from an annotation."""
-    names = alternatives(node)
+    names = [each for each in alternatives(node) if not (isinstance(each, ast.Constant) and each.value is None)]
     if len(names) == 1:
         node = names[0]
     elif any(dotted(each) == ["str"] for each in names):
@@ -164,20 +156,3 @@ def type_of(node: ast.expr, scope: Scope, default: object) -> tuple[str, str, tu
     if name == ["bool"]:
         return "bool", "1" if default is None else "?", ()
     return (name[0] if name and name[0] in SIMPLE else ""), "1", ()
-
-
-def alternatives(node: ast.expr) -> list[ast.expr]:
-    nodes: list[ast.expr] = []
-    pending = [node]
-    while pending:
-        each = text_annotation(pending.pop(0))
-        outer = dotted(each.value)[-1:] if isinstance(each, ast.Subscript) else []
-        if isinstance(each, ast.BinOp) and isinstance(each.op, ast.BitOr):
-            pending = [each.left, each.right, *pending]
-        elif isinstance(each, ast.Subscript) and outer == ["Optional"]:
-            pending = [each.slice, *pending]
-        elif isinstance(each, ast.Subscript) and outer == ["Union"] and isinstance(each.slice, ast.Tuple):
-            pending = [*each.slice.elts, *pending]
-        elif not (isinstance(each, ast.Constant) and each.value is None):
-            nodes.append(each)
-    return nodes

@@ -13,7 +13,7 @@ from cfglint.launch.argparse_types import converted
 from cfglint.launch.command import END_OF_OPTIONS
 from cfglint.launch.kinds import kind_of_class, parsed_type
 from cfglint.launch.programs import config_files
-from cfglint.launch.programs.classes import known_fields, text_annotation, type_of
+from cfglint.launch.programs.classes import known_fields, type_of
 from cfglint.launch.programs.interpreter import Interpreter
 from cfglint.launch.programs.modules import External, ProgramModule
 from cfglint.launch.programs.objects import (
@@ -337,7 +337,7 @@ def of_parameter(run: Interpreter, name: str, parameter: ast.arg, words: list[st
         return unknown()
     scope = Scope(run.modules, function.frame.module, function.frame.module.tree)
     default = function.defaults.get(parameter.arg)
-    kind, takes, _ = type_of(text_annotation(parameter.annotation), scope, default.data if default is not None else None)
+    kind, takes, _ = type_of(parameter.annotation, scope, default.data if default is not None else None)
     return field_of_words(kind, takes, words)
 
 
@@ -619,7 +619,7 @@ def field_value(run: Interpreter, owner: Class, name: str, line: ast.AnnAssign, 
     if found is None:
         return Value(False, argument=name) if words_behind(words, f"no_{name}") is not None else None
     default = run.of_class(owner, name, None)
-    kind, takes, _ = type_of(text_annotation(line.annotation), scope, default.data if default is not None else None)
+    kind, takes, _ = type_of(line.annotation, scope, default.data if default is not None else None)
     value = field_of_words(kind, takes, found)
     value.argument = name
     return value

@@ -7,6 +7,7 @@ and annotations mean is the same for all.
 from __future__ import annotations
 
 import ast
+from contextlib import suppress
 
 from cfglint.evaluate import Reason, Unknown
 from cfglint.source.annotations import Any, Collection, Mapping, Operand
@@ -168,10 +169,17 @@ def arguments(node: ast.Subscript) -> list[ast.expr]:
     return node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
 
 
+def unquoted(annotation: ast.expr) -> ast.expr:
+    """What an annotation in quotes stands for; the annotation itself if it has none, or if they hold no expression."""
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+            return ast.parse(annotation.value, mode="eval").body
+    return annotation
+
+
 def alternatives(annotation: ast.expr) -> list[ast.expr]:
     """The members of `A | B`, `Optional[A]` and `Union[A, B]`, out of quotes where they stand in some."""
-    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
-        return alternatives(ast.parse(annotation.value, mode="eval").body)
+    annotation = unquoted(annotation)
     if isinstance(annotation, ast.BinOp) and isinstance(annotation.op, ast.BitOr):
         return [*alternatives(annotation.left), *alternatives(annotation.right)]
     if isinstance(annotation, ast.Subscript):
