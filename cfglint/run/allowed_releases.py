@@ -33,8 +33,8 @@ if TYPE_CHECKING:
         def target(self) -> dict[str, str]:
             """The package versions that the prediction is for."""
 
-        def errors(self) -> list[Diagnostic]:
-            """The errors that the rules of the frameworks find at these releases, and what else these rules find."""
+        def findings(self, only: str = "") -> list[Diagnostic]:
+            """What the rules of the frameworks find at these releases, or, for `ERROR`, those that may give an error."""
 
         def findings_of(self, code: str) -> list[Diagnostic]:
             """What one rule finds at these releases."""
@@ -198,7 +198,7 @@ class Evaluation(Record):
                 self._of_rule[code] = identities(self.run.findings_of(code))
             if not is_error or identity(diagnostic) in self._of_rule[code]:
                 return identity(diagnostic) in self._of_rule[code]
-            self._errors = identities(self.run.errors())
+            self._errors = identities(self.run.findings(ERROR))
         return identity(diagnostic) in self._errors
 
 

@@ -30,7 +30,6 @@ class CheckedRun(LoadedRun):
     _diagnostics: list[Diagnostic] | None = None
     is_unreadable_template = False
     placeholders: frozenset[tuple[str, str]] = frozenset()  # (file, pointer)
-    asks_other_releases = True
     incomplete_script = ""  # why further launch lines of its script are not known
     read_for: str | None = None  # the named file for which it was looked for, because it reads that
     unless_named: str | None = None  # its file, if it only counts where no other file names that in the end
@@ -44,7 +43,7 @@ class CheckedRun(LoadedRun):
     def diagnostics(self) -> list[Diagnostic]:
         """All diagnostics, in the order of files and places."""
         if self._diagnostics is None:
-            found = self.judged(self.findings()) if self.asks_other_releases else self.findings()
+            found = self.judged(self.findings())
             order = {document.path: index for index, document in enumerate(self.documents)}
             found.extend(self.attempt("the rules of the project", self._of_the_project, []))
             found.extend(self.attempt("the ignore comments", lambda: self._of_comments(found), []))
@@ -54,9 +53,9 @@ class CheckedRun(LoadedRun):
             self._diagnostics = found
         return self._diagnostics
 
-    def findings(self) -> list[Diagnostic]:
-        """What the rules of the frameworks find at the releases of the run."""
-        return self.attempt("the rules", lambda: self._without_consequences([inspect(config) for config in self.configs]), [])
+    def findings(self, only: str = "") -> list[Diagnostic]:
+        """What the rules of the frameworks find at the releases of the run, or, for `ERROR`, those that may give an error."""
+        return self.attempt("the rules", lambda: self._without_consequences([inspect(config, only) for config in self.configs]), [])
 
     def judged(self, found: list[Diagnostic]) -> list[Diagnostic]:
         """Findings, each an error only if every allowed release gives it."""
@@ -65,10 +64,6 @@ class CheckedRun(LoadedRun):
         from cfglint.run.allowed_releases import judged
 
         return self.attempt("the other allowed releases", lambda: judged(self, found), found)
-
-    def errors(self) -> list[Diagnostic]:
-        """What those rules of the frameworks find at the releases of the run that may give an error."""
-        return self.attempt("the rules", lambda: self._without_consequences([inspect(config, ERROR) for config in self.configs]), [])
 
     def findings_of(self, code: str) -> list[Diagnostic]:
         """What one rule finds at the releases of the run."""
@@ -105,7 +100,7 @@ class CheckedRun(LoadedRun):
     def at(self, target: dict[str, str]) -> CheckedRun:
         """The same run with other releases of some packages, of which only the places of the findings matter."""
         outside = {package: release for package, release in self.target.items() if package in self.given.outside}
-        return RunAtOtherRelease(self.documents, self.kinds, self.given.replace(target={**self.given.target, **outside, **target}))
+        return RunAtOtherRelease(self.loaded, self.kinds, self.given.replace(target={**self.given.target, **outside, **target}))
 
     def with_facts(self, facts: LaunchFacts) -> CheckedRun:
         return CheckedRun(self.documents, self.kinds, facts)
@@ -305,9 +300,9 @@ class RunAtOtherRelease(CheckedRun):
         """The configs of a launch line; none of a file as yet."""
         return super().nested_configs(consumer) if self.has_nested_configs else []
 
-    def errors(self) -> list[Diagnostic]:
+    def findings(self, only: str = "") -> list[Diagnostic]:
         self.attempt("the nested configs", self._load_nested, None)
-        return super().errors()
+        return super().findings(only)
 
     def _found_by(self, code: str) -> list[Diagnostic]:
         if not all(

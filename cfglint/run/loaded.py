@@ -48,6 +48,7 @@ class LoadedRun:
 
     def __init__(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> None:
         self.documents, self.kinds = consumer_first(documents, kinds)
+        self.loaded = self.documents  # of a template those with unknown values
         self.facts = facts = with_own_launch(self.documents, facts)
         self.given = facts  # before they were completed
         self.bugs: list[tuple[str, Exception]] = []

@@ -1,27 +1,26 @@
-"""Undeclared files that may be templates: a placeholder is an unknown value, and what depends on it is not reported.
-
-The run is checked with several fillings of its placeholders. A finding or number holds for the template where all
-of them agree, and a finding at a placeholder itself is left out.
-"""
+"""Undeclared files that may be templates: a placeholder is an unknown value, and what depends on it is not reported."""
 
 from __future__ import annotations
 
 import re
+from contextlib import suppress
+from functools import partial, reduce
+from operator import getitem
 
+from cfglint.evaluate import Reason, Unknown
 from cfglint.findings.diagnostic import ERROR, Diagnostic
 from cfglint.findings.vocabulary import Verdict
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.run.checked import CheckedRun
-from cfglint.source.annotations import Iterator
-from cfglint.source.document import ALIAS, MAPPING, SCALAR, SEQUENCE, Document, Node, Path, pointer
+from cfglint.run.loaded import NUMBERS, consumer_first
+from cfglint.source.annotations import Any, Iterator, Mapping
+from cfglint.source.document import MAPPING, SCALAR, Document, Node, Path, pointer
 from cfglint.source.parse import parse
 from cfglint.source.sections import reread
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.frameworks.validation.schema import Property
-
-Fillings = list[str | None]  # the content of a scalar, None for a key that is left out
 
 PLACEHOLDER = re.compile(r"\{\{.*\}\}|\$\{[^}]*\}|\$[A-Za-z_]\w*|__[A-Za-z0-9]\w*__|<[A-Za-z][\w .:-]*>|\{%.*%\}", re.DOTALL)
 # CONFIG_BATCH_SIZE or QuantW_FORWARD without quotes in JSON, where hjson includes the comma; TRUE is a misspelt value.
@@ -34,23 +33,17 @@ UNQUOTED = re.compile(
     r"|<[A-Za-z][\w .:-]*>|(?=\w{4})" + BARE_NAME + r")(?=\s*(?:[,}\]]|$))",
     re.DOTALL,
 )
+MARK = "the placeholder"
 BARE_LEAST = 4  # characters
 CLOSINGS = {"{%": "%}", "{{": "}}"}  # of the marks of a template language
 FILES = ("dir", "path", "file", "deepspeed", "folder")  # last words of keys whose strings are paths
-WORLDS = 5
+NUMERIC = {"boolean", "integer", "number"}
 LISTS = {"array", "object"}
-FILLINGS: dict[str, Fillings] = {
-    "boolean": [None, "true", "false", "true", "false"],
-    "integer": [None, "1", "2", "1000", "0"],
-    "number": [None, "1", "0.5", "1000", "0.0001"],
-    "string": [None, "x", "x", "x", "x"],
-    "former": ["null", "x", "x", "x", "x"],  # of a field of other releases: the key itself may be an error
-}
 
 
-def placeholders(document: Document, kind: str, bare: set[int]) -> dict[Path, Fillings]:
-    """The paths of a document's placeholders with values that they may be filled with; `bare` are the places of those in JSON."""
-    found: dict[Path, Fillings] = {}
+def placeholders(document: Document, kind: str, bare: set[int]) -> list[Path]:
+    """The paths of a document's placeholders; `bare` are the places of those in JSON."""
+    found: list[Path] = []
     for path, _, node in document.walk():
         is_mark = is_bare(document, node)
         if node.kind == SCALAR:
@@ -60,9 +53,9 @@ def placeholders(document: Document, kind: str, bare: set[int]) -> dict[Path, Fi
         if path and has_form:
             # Others contain a placeholder, as the path `${HOME}/ds.json` does.
             is_whole = not has_interpolation(node.raw) or PLACEHOLDER.fullmatch(node.raw.strip()) is not None
-            fillings = fillings_of(kind, path, node.start in bare or is_mark, node.kind != SCALAR or is_whole)
-            if fillings is not None and not refers_to_key(document, node.raw, path):
-                found[path] = fillings
+            may_be = is_to_fill_in(kind, path, node.start in bare or is_mark, node.kind != SCALAR or is_whole)
+            if may_be and not refers_to_key(document, node.raw, path):
+                found.append(path)
     return found
 
 
@@ -115,8 +108,10 @@ def refers_to_key(document: Document, raw: str, path: Path, seen: tuple[Path, ..
     return not is_reference or refers_to_key(document, node.raw, target, (*seen, path))
 
 
-def fillings_of(kind: str, path: Path, bare: bool, whole: bool) -> Fillings | None:
-    """Values that a key accepts; None for free text and for keys that the framework does not have, which may contain any string."""
+def is_to_fill_in(kind: str, path: Path, bare: bool, whole: bool) -> bool:
+    """Whether a placeholder may stand for the value of a key: not in free text, nor in a key that the framework does not have, which
+    may contain any string.
+    """
     from cfglint.frameworks import framework
     from cfglint.frameworks.validation import schema
 
@@ -125,38 +120,28 @@ def fillings_of(kind: str, path: Path, bare: bool, whole: bool) -> Fillings | No
     except OSError:
         known = None
     if known is None:
-        former = whole and any(history.ever(str(path[-1])) for history in framework(kind).histories())
-        return FILLINGS["integer"] if bare else FILLINGS["former"] if former else None
-    if known.enum:
-        choices: Fillings = [str(value).lower() if isinstance(value, bool) else str(value) for value in known.enum if value is not None]
-        return [None, *(choices * WORLDS)[: WORLDS - 1]]
-    for name in ("boolean", "integer", "number"):
-        if name in known.types:
-            return FILLINGS[name]
-    if known.types and "string" not in known.types:
-        return [None] * WORLDS
-    if whole and LISTS & known.types:
-        return FILLINGS["string"]
-    if not whole:
-        return None
-    if bare or "array" in known.types or str(path[-1]).replace("-", "_").rpartition("_")[2] in FILES:
-        return FILLINGS["string"]
-    return None
+        return bare or (whole and any(history.ever(str(path[-1])) for history in framework(kind).histories()))
+    if known.enum or NUMERIC & known.types or (known.types and "string" not in known.types):
+        return True
+    is_path = str(path[-1]).replace("-", "_").rpartition("_")[2] in FILES
+    return whole and (bare or is_path or bool(LISTS & known.types))
 
 
-def filled(document: Document, found: dict[Path, Fillings], world: int) -> Document:
-    """The document with its placeholders filled; places remain those in the file."""
-    fresh, places = masked(document)
-    if not places:
-        fresh = reread(document, document.text)
+def opened(document: Document, found: list[Path]) -> Document:
+    """The document with unknown values in the places of its placeholders."""
+    fresh = reread(document, masked(document)[0].text)
     fresh.missing = [reference for reference in document.missing if reference[0] not in found]
     spans: list[tuple[int, int]] = []
-    for path, fillings in found.items():
-        parent = fresh.find(path[:-1])[1]
-        if parent is None:
+    unknown: dict[Path, Unknown] = {}
+    for path in found:
+        node = fresh.find(path)[1]
+        if node is None:
             continue
-        fill(parent.resolved(), path[-1], fillings[world % len(fillings)], spans)
-        fresh.forget_places()
+        spans.append((node.start, node.end))
+        unknown[path] = Unknown(Reason("file", f"{MARK} `{document.text[node.start : node.end]}`"))
+        if node.kind == MAPPING:  # `{{ name }}`, which YAML refuses as the key of a mapping
+            node.kind, node.children = SCALAR, ()
+    fresh.completed = partial(with_unknown, unknown)
     # hjson may have taken the comma right behind a placeholder for a part of it.
     fresh.relaxations[:] = [
         relaxation
@@ -166,28 +151,12 @@ def filled(document: Document, found: dict[Path, Fillings], world: int) -> Docum
     return fresh
 
 
-def fill(parent: Node, step: str | int, text: str | None, spans: list[tuple[int, int]]) -> None:
-    """Put a scalar in the place of a placeholder, or take its key out."""
-    if parent.kind == SEQUENCE and isinstance(step, int):
-        node = parent.children[step]
-        spans.append((node.start, node.end))
-        parent.children[step] = scalar(node, text or "1")
-        return
-    if parent.kind != MAPPING:
-        return
-    for place, (key, node) in reversed([*enumerate(parent.children)]):
-        if key.raw == step and node.kind != ALIAS:
-            spans.append((node.start, node.end))
-            if text is None:
-                del parent.children[place]
-            else:
-                parent.children[place] = (key, scalar(node, text))
-
-
-def scalar(node: Node, text: str) -> Node:
-    found = Node(SCALAR, node.start, node.end, text, "" if text[:1].isdigit() or text in ("true", "false", "null") else '"')
-    found.head = node.head
-    return found
+def with_unknown(unknown: Mapping[Path, Unknown], values: Any) -> Any:
+    """The values of a loader, with unknown ones at some paths."""
+    for path, content in unknown.items():
+        with suppress(LookupError, TypeError):  # the loader makes something else of it
+            reduce(getitem, path[:-1], values)[path[-1]] = content
+    return values
 
 
 def is_unreadable_template(document: Document) -> bool:
@@ -239,32 +208,19 @@ def marks_of(text: str) -> Iterator[tuple[int, int, bool]]:
         following.update({each: text.find(each, position) for each, place in following.items() if 0 <= place < position})
 
 
-class Filling(CheckedRun):
-    """A run whose placeholders are filled; other releases are asked later, about the findings that all fillings have in common."""
-
-    asks_other_releases = False
-
-
 class TemplateRun(CheckedRun):
-    """A run of which some values are placeholders.
+    """A run of which some values are placeholders, by the paths in `found` of each document.
 
-    `found` are the placeholders of each document. Without any, the files cannot be read as they are, and nothing is known.
+    Without any, the files cannot be read as they are, and nothing is known.
     """
 
-    def __init__(self, documents: list[Document], kinds: list[str], facts: LaunchFacts, found: list[dict[Path, Fillings]]) -> None:
-        super().__init__(documents, kinds, facts)
+    def __init__(self, documents: list[Document], kinds: list[str], facts: LaunchFacts, found: list[list[Path]]) -> None:
         self._template = documents, kinds, found
-        self.bugs.clear()  # caused by the placeholders; real ones appear in the fillings
+        super().__init__([opened(*pair) for pair in zip(documents, found, strict=True)], kinds, facts)
+        self.documents, _ = consumer_first(documents, kinds)
         self.is_unreadable_template = not any(found)
         places = ((document.path, pointer(path)) for document, paths in zip(documents, found, strict=True) for path in paths)
         self.placeholders = frozenset(places)
-        # The first of all worlds with the same fillings: those of a string or a boolean are soon repeated.
-        fillings = [filling for paths in found for filling in paths.values()]
-        worlds = {tuple(filling[world % len(filling)] for filling in fillings): world for world in reversed(range(WORLDS))}
-        self.worlds = [
-            Filling([filled(*pair, world) for pair in zip(documents, found, strict=True)], kinds, facts)
-            for world in (sorted(worlds.values()) if fillings else ())
-        ]
 
     def with_facts(self, facts: LaunchFacts) -> TemplateRun:
         documents, kinds, found = self._template
@@ -272,23 +228,21 @@ class TemplateRun(CheckedRun):
 
     @property
     def diagnostics(self) -> list[Diagnostic]:
+        """The findings that do not depend on a placeholder."""
+        if self.is_unreadable_template:
+            return []
         if self._diagnostics is None:
-            everywhere = [{signature(diagnostic): diagnostic for diagnostic in world.diagnostics} for world in self.worlds]
-            common = [
+            self._diagnostics = [
                 diagnostic
-                for diagnostic in (self.worlds[0].diagnostics if self.worlds else [])
-                if all(signature(diagnostic) in others for others in everywhere)
-                and (diagnostic.place.file, diagnostic.key) not in self.placeholders
+                for diagnostic in super().diagnostics
+                if (diagnostic.place.file, diagnostic.key) not in self.placeholders
+                and not any(reason.what.startswith(MARK) for reason in diagnostic.depends_on)
             ]
-            for world in self.worlds:
-                undecided = common if world is self.worlds[0] else [diagnostic for diagnostic in common if diagnostic.severity == ERROR]
-                world.judged(undecided)
-            self._diagnostics = common
             from cfglint.source.quoted_line import quoted_line
 
             # The lines of the files are shown as they are, not as their placeholders are read.
             texts = {document.path: document for document in self.documents}
-            for place in [place for diagnostic in common for place in (diagnostic.place, *(related for related, _ in diagnostic.related))]:
+            for place in (place for each in self._diagnostics for place in (each.place, *(related for related, _ in each.related))):
                 if place.file in texts:
                     original = texts[place.file]
                     is_there = original.position(place.start)[0] == place.line
@@ -302,16 +256,7 @@ class TemplateRun(CheckedRun):
 
     @property
     def resolved(self) -> dict[str, int | None]:
-        """The numbers that are the same for all fillings."""
-        found = [world.resolved for world in self.worlds]
-        if not found:
-            return dict.fromkeys(super().resolved)
-        return {name: value if all(each.get(name) == value for each in found) else None for name, value in found[0].items()}
-
-
-def signature(each: Diagnostic) -> tuple[str, str, str, str]:
-    """The identity of a finding across fillings of a template."""
-    return each.code, each.place.file, each.key, each.severity
+        return dict.fromkeys(NUMBERS) if self.is_unreadable_template else super().resolved
 
 
 def template_run(documents: list[Document], kinds: list[str], facts: LaunchFacts) -> TemplateRun | None:
@@ -321,5 +266,5 @@ def template_run(documents: list[Document], kinds: list[str], facts: LaunchFacts
     read = [masked(document) for document in documents]
     found = [placeholders(document, kind, bare) for (document, bare), kind in zip(read, kinds, strict=True)]
     if any(is_unreadable_template(document) for document, _ in read):
-        return TemplateRun(documents, kinds, facts, [{} for _ in documents])
+        return TemplateRun(documents, kinds, facts, [[] for _ in documents])
     return TemplateRun(documents, kinds, facts, found) if any(found) else None

@@ -121,6 +121,7 @@ class Document:
 
     elsewhere: Mapping[str, Written] = {}  # the places in other documents that the values of keys come from
     is_editable = True  # whether its places are those of a file
+    completed: Callable[[Any], Any] = staticmethod(lambda values: values)  # what becomes of the loaded values
     set_later: Collection[str] = ()  # keys that a program sets on the object, after the class has checked what it was constructed with
 
     def __init__(self, path: str, text: str, syntax: Syntax, bom: bool = False) -> None:

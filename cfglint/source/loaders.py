@@ -41,7 +41,7 @@ class Loader:
         if problems:
             return LoadResult(None, problems)
         try:
-            return LoadResult(self.construct(document), [])
+            return LoadResult(document.completed(self.construct(document)), [])
         except Unloadable as refused:
             return LoadResult(None, [refused.problem])
         except RecursionError:

@@ -155,7 +155,7 @@ def test_each_rule_and_the_errors_alone_give_what_all_rules_together_give(tmp_pa
     (run,) = Discovery(LaunchFacts()).runs([str(tmp_path / next(iter(files)))])
     found = run.findings()
     assert any(each.severity == ERROR for each in found)
-    assert [each for each in run.errors() if each.severity == ERROR] == [each for each in found if each.severity == ERROR]
+    assert [each for each in run.findings(ERROR) if each.severity == ERROR] == [each for each in found if each.severity == ERROR]
     for code in {each.code for each in found}:
         assert run.findings_of(code) == [each for each in found if each.code == code]
 
@@ -225,7 +225,7 @@ def test_the_engine_of_a_run_at_another_release_is_loaded_for_rules_that_look_at
     other = run.at({"transformers": "4.57.6"})
     assert other.findings_of("HFT006") == []
     assert [config.kind for config in other.configs] == kinds[:1]
-    assert other.errors()
+    assert other.findings(ERROR)
     assert [config.kind for config in other.configs] == kinds == ["huggingface", "deepspeed"]
     assert all(config.without_remedies for config in other.configs)
 

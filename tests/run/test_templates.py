@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cases import each_case
+from cfglint.evaluate import Unknown
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.run.discovery import Discovery
 from cfglint.run.templates import marks_of
@@ -117,19 +118,29 @@ def test_a_long_file_with_a_placeholder_in_a_section(checked):
     own = "".join(f'"own{number}": 1, ' for number in range(60))
     text = f'{{"zero_optimization": {{"stage": "${{stage}}"}}, {own}"train_batch_size": "${{size}}", "steps_per_print": 10}}'
     run = checked("ds.json", text)
-    assert [world.documents[0].find(("steps_per_print",))[1].raw for world in run.worlds] == ["10"] * len(run.worlds)
+    values = run.configs[0].values
+    assert (values["train_batch_size"], values["zero_optimization"], values["steps_per_print"]) == (Unknown(), {"stage": Unknown()}, 10)
 
 
 @each_case(
-    ("line", "worlds"),
+    ("name", "text", "verdict", "numbers"),
     [
-        ('"fp16": {"enabled": "${half}"}', 3),
-        ('"steps_per_print": "${steps}"', 5),
-        ('"data_efficiency": {"data_sampling": {"curriculum_learning": {"data_cluster_path": "${path}"}}}', 2),
+        ("config.yml", "base_model: a\ndatasets:\n  - path: <set>\n    type: alpaca\nmicro_batch_size: 2\n", None, {"micro_batch": 2}),
+        (
+            "config.yml",
+            "base_model: a\ndatasets: [{path: s}]\nmicro_batch_size: 2\nnum_epochs: <n>\nmax_steps: <m>\n",
+            None,
+            {"micro_batch": 2},
+        ),
+        ("train.yaml", "output_dir: o\nlr_scheduler_type: <name>\nper_device_train_batch_size: 4\n", None, {"micro_batch": 4}),
+        ("ds.json", '{"train_batch_size": 8, "zero_optimization": {"stage": $STAGE}, "fp16": [1]}', "reject", {}),
+        ("ds.json", '{"train_batch_size": $BATCH, "train_micro_batch_size_per_gpu": 2}', None, {"micro_batch": 2, "global_batch": None}),
     ],
 )
-def test_equal_fillings_are_checked_once(checked, line, worlds):
-    assert len(checked("ds.json", f'{{"train_batch_size": 8, {line}}}').worlds) == worlds
+def test_what_does_not_depend_on_a_placeholder_is_known(checked, name, text, verdict, numbers):
+    run = checked(name, text, gpus=4)
+    assert (run.verdict, {key: run.resolved[key] for key in numbers}) == (verdict, numbers)
+    assert not run.bug_reports
 
 
 def test_a_reference_to_a_key_is_its_value(checked):

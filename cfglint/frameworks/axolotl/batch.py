@@ -197,6 +197,8 @@ def counted(config: AxolotlValues) -> int | None:
     size = config.batch.global_batch.integer
     if model is None or examples is None or not size or streams(config) or model.sample_packing or model.rl in OWN_LENGTH:
         return None
+    if unknown(model.num_epochs, model.sample_packing, model.streaming, model.pretraining_dataset) is not None:
+        return None
     shared = 1 if model.release in SHARED_SAMPLES else shared_by(model)
     steps = examples * model.num_epochs * shared / size
     return ceil(steps) if isfinite(steps) else None
@@ -205,7 +207,7 @@ def counted(config: AxolotlValues) -> int | None:
 def total_steps(config: AxolotlValues) -> int | None:
     """The steps of the run: a written `max_steps`, else the computed steps, which axolotl passes to the Trainer as `max_steps`."""
     model = config.model
-    if model is None or not config.parsed:
+    if model is None or not config.parsed or isinstance(model.max_steps, Unknown):
         return None
     if model.max_steps:
         written = int(model.max_steps)
@@ -293,6 +295,6 @@ def numbers(config: AxolotlValues) -> dict[str, int | None]:
     if isinstance(warmup, float):
         warmup = ceil(warmup * total) if total is not None else None
     found = {"steps_per_epoch": None, "total_steps": total, "warmup_steps": warmup}
-    if model.sample_packing:
+    if model.sample_packing and not isinstance(model.sequence_len, Unknown):
         found["seq_length"] = int(model.sequence_len)
     return found

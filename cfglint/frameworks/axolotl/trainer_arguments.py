@@ -4,6 +4,7 @@ core/builders/causal.py:178-345 of 0.21.0; core/trainer_builder.py up to 0.9.2).
 
 from __future__ import annotations
 
+from cfglint.evaluate import Unknown
 from cfglint.findings.releases import Releases
 from cfglint.frameworks.axolotl.batch import evaluates, passes_steps, planned, total_steps, warmup_steps
 from cfglint.frameworks.axolotl.refusals import AxolotlModel
@@ -90,14 +91,15 @@ def optimizer(model: AxolotlModel, fields: dict[str, tuple[ConfigValue, str]]) -
 
 
 def schedule(config: AxolotlValues, model: AxolotlModel, fields: dict[str, tuple[ConfigValue, str]]) -> None:
-    name = model.lr_scheduler or "cosine"
+    name = model.lr_scheduler if isinstance(model.lr_scheduler, Unknown) else model.lr_scheduler or "cosine"
     own = name in ("one_cycle", "rex") and (name != "rex" or model.release >= (0, 8, 0))
     fields["lr_scheduler_type"] = ("cosine" if own else name, "lr_scheduler")
     if own or (name == "cosine" and (model.lr_quadratic_warmup or model.cosine_min_lr_ratio is not None)):
         fields.pop("lr_scheduler_kwargs", None)  # axolotl builds the schedule itself (core/trainers/mixins/scheduler.py:67-140)
     total = total_steps(config) if model.max_steps or passes_steps(model) else -1
     written = model.max_steps if model.max_steps and (passes_steps(model) or total is None) else None
-    fields["max_steps"] = (written if written is not None else total if total is not None else -1, "max_steps")
+    limit = model.max_steps if isinstance(model.max_steps, Unknown) else written if written is not None else total
+    fields["max_steps"] = (-1 if limit is None else limit, "max_steps")
     warmup = warmup_steps(config)
     if isinstance(warmup, float) and model.release < (0, 14, 0):  # a warm-up ratio is passed on as such
         fields["warmup_ratio"] = (warmup, "warmup_ratio")

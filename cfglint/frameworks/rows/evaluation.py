@@ -157,11 +157,12 @@ class Evaluation(State):
         self.changed[WHOLE] = {}
 
     def _loop(self, row: Row, items: Any) -> None:
-        if isinstance(items, Unknown):
+        found = [*items] if isinstance(items, list | tuple | dict) else python(list, items)  # parts of it may be unknown
+        if isinstance(found, Unknown):
             self.undecided.append(row)
-            self._skipped_loop(row, items)
+            self._skipped_loop(row, found)
             return
-        for item in python(list, items):
+        for item in found:
             self.kept[row["each"]] = item
             try:
                 self.run(row["rows"])

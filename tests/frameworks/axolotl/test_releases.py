@@ -83,7 +83,7 @@ def test_refusals_without_a_validator_and_by_an_older_body_have_the_words_of_the
         (f"{LIGER}capabilities: 1\n", "0.8.0"): "axolotl.integrations.config.AxolotlConfigWCapabilities() got multiple values for",
     }
     for (lines, release), words in raised.items():
-        [error] = axolotl(BATCH + lines, 2, target={"axolotl": release}).errors()
+        [error] = axolotl(BATCH + lines, 2, target={"axolotl": release}).findings("error")
         assert words in error.exception, (lines, release)
 
 
@@ -109,7 +109,7 @@ def test_what_ring_attention_requires_in_the_words_of_the_release(axolotl):
         "0.19.0": "context_parallel_size > 1 requires attn_implementation: flash_attention_2.",
     }
     for release, words in raised.items():
-        [error] = axolotl(f"{BATCH}context_parallel_size: 2\n", 2, target={"axolotl": release}).errors()
+        [error] = axolotl(f"{BATCH}context_parallel_size: 2\n", 2, target={"axolotl": release}).findings("error")
         assert words in error.exception, release
 
 

@@ -130,7 +130,7 @@ def test_its_own_parser_is_the_only_one(factory):
 
 
 def test_the_parser_names_all_unknown_keys_sorted(factory):
-    raised = {each.exception for each in factory(zz="1", recompute_granularity="full", attn="a").errors() if each.exception}
+    raised = {each.exception for each in factory(zz="1", recompute_granularity="full", attn="a").findings("error") if each.exception}
     assert raised == {"ValueError: Some keys are not used by the HfArgumentParser: ['attn', 'zz']"}
 
 
