@@ -47,12 +47,10 @@ def release_of(run: CheckedRun, package: str, version: str) -> Release:
     if package in facts.outside:
         source, _ = facts.outside_from.get(package, (facts.outside[package], ""))
         return Release(version, f"{source} (checked as {version})", False)
-    if facts.is_known(package):
+    if facts.is_known(package) or (package in run.facts.target and package not in facts.bounds):  # or a framework of the run requires it
         stated = facts.target.get(package, version)  # one that is not modelled is checked as another
         is_asked = stated == version or nearest_modelled(package, stated) is None
         return Release(version, version if is_asked else f"{stated} (checked as {version})", True)
-    if package in run.facts.target and package not in facts.bounds:  # a framework of the run requires it
-        return Release(version, version, True)
     # The findings are those of the release that is named.
     bounds = " or ".join(filter(None, facts.bounds.get(package, ())))
     return Release(version, f"not pinned ({f'{bounds}; ' if bounds else ''}checked as {version})", False)

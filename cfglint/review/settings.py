@@ -13,7 +13,7 @@ from cfglint.frameworks.launch.config import default_of_program
 from cfglint.frameworks.validation.schema import Property
 from cfglint.launch import Launch
 from cfglint.launch.command import override_arguments, readable
-from cfglint.launch.kinds import LAUNCH, TRAINER, is_trainer
+from cfglint.launch.kinds import LAUNCH, LAUNCHER, TRAINER, is_trainer
 from cfglint.launch.launcher import launcher_of
 from cfglint.launch.slurm import options_in
 from cfglint.review.effects import has_effect
@@ -147,7 +147,8 @@ def launch_changes(old: Side, new: Side) -> Iterator[SettingChange]:
             state.text if name in texts or line is None else str((line.values or {}).get(name, state.text))
             for state, texts, line in zip(states, sides, lines, strict=True)
         ]
-        if word_read(words[0]) != word_read(words[1]):
+        is_of_launcher = any(config.kind == LAUNCHER and config.sets(name) for side in (old, new) for config in side.run.configs)
+        if word_read(words[0]) != word_read(words[1]) and not is_of_launcher:  # else the configs of the launcher are compared
             yield SettingChange(LAUNCH, name, *states)
 
 

@@ -690,7 +690,9 @@ def test_a_number_of_processes_that_moves_into_the_config_of_the_launcher_is_no_
     checkout.write(acc__yaml="distributed_type: MULTI_GPU\nnum_processes: 2\n", train__py=PARSING)
     text = changed_in(checkout, reviewed, run__sh=(line.format("--num_processes 2 "), line.format("")))
     assert "num_processes: 2" not in text
-    assert "num_processes: 4 -> (unset)" in changed_in(checkout, reviewed, run__sh=(line.format("--num_processes 4 "), line.format("")))
+    told = changed_in(checkout, reviewed, run__sh=(line.format("--num_processes 4 "), line.format("")))
+    assert "num_processes: 4 -> 2 (run.sh:1 -> acc.yaml:2)" in told
+    assert told.count("num_processes: ") == 1
 
 
 def test_a_config_that_moves_is_compared_by_its_content(checkout, reviewed):
