@@ -194,7 +194,7 @@ class ProgramFacts(Record):
     the program defines itself, `defaults` those that a subclass sets for fields of `arguments`. `complete`: there are no further
     arguments. `refuses`: an unknown argument ends the program; `refuses_in_file`: so does an unknown key of a config file. `trainer` is
     the framework's class of the one trainer that it builds, `own_trainer` whether a subclass replaces methods that checks rely on,
-    `own_methods` are all methods of such subclasses, `own_batches` whether one makes the training's batches of a size of its own,
+    `own_methods` are all methods of such subclasses, `by_trainer` the fields that one decides itself, each with what does,
     `own_samples` which one may take other samples in an epoch than each of the training set once, `own_parts` what they make otherwise
     than the arguments say: `optimizer`, `learning rate`, `weight decay`, `schedule`.
     `spreads` is the `device_map` by which it loads a model over all GPUs, else empty.
@@ -221,7 +221,7 @@ class ProgramFacts(Record):
     trainer: str = ""
     own_trainer: bool = False
     own_methods: tuple[str, ...] = ()
-    own_batches: bool = False
+    by_trainer: dict[str, str] = {}
     own_samples: str = ""
     own_parts: tuple[str, ...] = ()
     spreads: str = ""

@@ -89,8 +89,7 @@ class TrainerFiles(Config):
 
         own = {name: field.default for name, field in program.defaults.items() if name not in self.values}
         own.update((name, Unknown(Reason("program", f"what {program.path} sets"))) for name in program.changed)
-        if program.own_batches:
-            own["per_device_train_batch_size"] = Unknown(Reason("program", "the loader that its trainer makes itself"))
+        own.update((name, Unknown(Reason("program", why))) for name, why in program.by_trainer.items())
         return {name: value for name, value in own.items() if value is not MISSING}
 
     def _completed(self, values: ConfigMapping) -> ConfigMapping:

@@ -21,7 +21,7 @@ from cfglint.launch.programs.classes import PACKAGES, SEQ2SEQ, Dataclass, assign
 from cfglint.launch.programs.context import Context
 from cfglint.launch.programs.documents import given_mapping, set_later, trains
 from cfglint.launch.programs.expressions import MICRO
-from cfglint.launch.programs.modules import UNSLOTH, Definition, External, Modules, ProgramModule, targets_of
+from cfglint.launch.programs.modules import UNSLOTH, Definition, External, Modules, ProgramModule, last_name, targets_of
 from cfglint.launch.programs.objects import PROJECT, plain
 from cfglint.launch.programs.parsers import (
     FROM_FILE,
@@ -70,6 +70,7 @@ REPLACED = names(
     "__init__ train _inner_training_loop training_step get_train_dataloader create_optimizer create_scheduler"
     " create_optimizer_and_scheduler create_accelerator_and_postprocess get_batch_samples _load_from_checkpoint"
 )
+SEARCHED_BY_DEFAULT = ("learning_rate", "num_train_epochs", "seed", "per_device_train_batch_size")
 OF_OTHERS = names("__init__ train training_step")  # methods that models have, too
 LOADER = "get_train_dataloader"
 SAMPLING = (LOADER, "_get_train_sampler")
@@ -249,7 +250,7 @@ def fill(facts: ProgramFacts, parser: Construction, scopes: list[Scope]) -> None
             fields.update((name, field) for name, field in dataclass.own.items() if name not in known)
             names = set(named[index : index + 1])
             stores: list[tuple[ast.AST | None, str]] = [*stored_fields(scopes, names), *dataclass.assigned]
-            stores += [(None, MICRO)] if facts.own_batches else []
+            stores += [(None, name) for name in facts.by_trainer]
             facts.stores = tuple((node, name) for node, name in stores if name in known)
             facts.changed = tuple(sorted({name for _, name in facts.stores}))
         else:
@@ -365,7 +366,7 @@ class Constructor(BuiltCall):
         defaults = {name: field for name, field in own.items() if name in known}
         facts = changed(program, arguments=self.name, classes=(), fields=fields, defaults=defaults, not_read=not_read)
         facts.complete = facts.refuses = facts.refuses_in_file = facts.exact = exact
-        open_fields |= {MICRO} if program.own_batches else set()
+        open_fields |= program.by_trainer.keys()
         facts.changed, facts.own_trainer = tuple(sorted(open_fields & known)), program.own_trainer or is_patched
         facts.taken = tuple(sorted(TAKEN_BY_UNSLOTH)) if is_patched else ()
         return facts
@@ -466,11 +467,13 @@ def add_trainers(facts: ProgramFacts, scopes: list[Scope], named: list[NamedCall
     classes = {definition.node: definition for scope in scopes for definition in scope.named if trainer_of(definition, modules)}
     methods = [method for definition in classes.values() for method in methods_of(definition, modules)]
     methods += [method for scope in scopes for method in patches(scope)]
+    facts.by_trainer = {name: "the search of its trainer" for scope in scopes for name in searched(scope)}
     for name, method in methods:
         source = ast.unparse(method.node)
         if name in SAMPLING and not takes_each_once(method, modules):
             facts.own_samples = facts.own_samples or f"`{name}` of the program's trainer"
-        facts.own_batches = facts.own_batches or (name == LOADER and not any(word in source for word in OF_ARGUMENTS))
+        if name == LOADER and not any(word in source for word in OF_ARGUMENTS):
+            facts.by_trainer[MICRO] = "the loader that its trainer makes itself"
         facts.own_parts += parts_made_by(name, method.node)
     facts.trainer = next(iter(found)) if len(found) == 1 else ""
     facts.own_methods = tuple(sorted({name for name, _ in methods}))
@@ -483,6 +486,16 @@ def trainer_of(made: Definition | External | None, modules: Modules) -> str:
     line = linearized(modules, made) if is_class else [made]
     names = [cls.name for cls in line if isinstance(cls, External) and cls.name.partition(".")[0] in PACKAGES]
     return next((name.rpartition(".")[2] for name in reversed(names) if name.endswith("Trainer")), "")
+
+
+def searched(scope: Scope) -> Iterator[str]:
+    """The names of what a search for the best arguments sets in each trial (transformers 5.24.0 trainer_utils.py, default_hp_space_*)."""
+    for call in (call for call in scope.calls() if last_name(call.func) == "hyperparameter_search"):
+        space = keyword(call, "hp_space") or next(iter(call.args), None)
+        found = scope.resolve(space) if space is not None else None
+        node = found.node if isinstance(found, Definition) else space
+        words = (part.value for part in walk(node) if isinstance(part, ast.Constant)) if node is not None else SEARCHED_BY_DEFAULT
+        yield from (word for word in words if isinstance(word, str))
 
 
 def patches(scope: Scope) -> Iterator[tuple[str, Definition]]:
