@@ -1,21 +1,27 @@
 """The commands of a notebook's cells as shell source: lines of IPython (`!torchrun ...`) and cells of the shell (`%%bash`).
 
 Source: IPython 9 core/interactiveshell.py (system, var_expand), core/magics/osm.py (cd, env), core/magics/script.py.
-A line has a shell of its own: of the lines before it, `%cd` and `%env` count. `{name}` and `$name` are variables of Python.
+A line has a shell of its own: of the lines before it, `%cd`, `%env` and the files that they write count. `{name}` and `$name` are variables
+of Python.
 """
 
 from __future__ import annotations
 
+import shlex
 from bisect import bisect_right
 
 from cfglint.source.annotations import Iterator
+from cfglint.source.files import CONFIG_ENDS
 from cfglint.source.python.notebook import cells_in, escaped, lines_of_cells
+from cfglint.source.python.writes import as_shell
 from cfglint.source.shell.placed_text import Text, TextPart
 from cfglint.source.shell.script import Script
+from cfglint.source.shell.wrappers import WRITTEN
 
 Line = tuple[int, int, str]  # start of its string in the file, characters of the string before it, the line
 
 SHELLS = (["%%bash"], ["%%sh"], ["%%script", "bash"], ["%%script", "sh"])
+WRITING, END = (["%%writefile"], ["%%file"]), "END OF CELL"
 TRANSPARENT = ("%%time", "%%timeit", "%%capture")  # the rest of their cells is an ordinary one
 
 
@@ -41,7 +47,11 @@ def scripts(path: str, text: str) -> Iterator[CellScript]:
         words = cell[0][2].split()
         if words[:1] in SHELLS or words[:2] in SHELLS:
             yield CellScript(path, text, [*before, *parts_of(path, text, cell[1:])])
+        elif words[:1] in WRITING and words[-1].endswith((*WRITTEN, *CONFIG_ENDS)):
+            command = f"cat {'>>' if '-a' in words else '>'} {shlex.quote(words[-1])} <<'{END}'\n"
+            before += [TextPart(command), *parts_of(path, text, cell[1:]), TextPart(f"\n{END}\n")]
         elif not cell[0][2].startswith("%%") or words[0] in TRANSPARENT:
+            before.append(TextPart(as_shell("".join(line for _, _, line in cell))))
             for command in commands_of(cell):
                 yield from of_line(path, text, command, before)
 

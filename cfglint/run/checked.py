@@ -163,15 +163,13 @@ class CheckedRun(LoadedRun):
         """What decides about the run and was not read."""
         if not self.configs:
             return self.launch.not_read
-        launch = self.configs[0].facts.launch
-        names = [name for _, name in self.configs[0].documents[0].missing] if launch.line is not None else []
-        written = [name for name in names if launch.line is not None and launch.line.writes(name)]
-        if not written:
-            return launch.not_read
         from cfglint.evaluate import Reason
         from cfglint.launch.line import BY_SCRIPT
 
-        return launch.not_read + tuple(Reason("file", f"`{name}`", BY_SCRIPT) for name in written)
+        launch, first = self.configs[0].facts.launch, self.configs[0].documents[0]
+        names = dict.fromkeys(first.rewritten, "the program writes it")
+        names |= {name: BY_SCRIPT for _, name in first.missing if launch.line is not None and launch.line.writes(name)}
+        return launch.not_read + tuple(Reason("file", f"`{name}`", why) for name, why in names.items())
 
     @property
     def is_lone(self) -> bool:
@@ -186,9 +184,7 @@ class CheckedRun(LoadedRun):
         line, launch = self.launch.line, self.launch
         if line is None or line.program is None or not launch.is_closed or not self.configs:
             return ""
-        from cfglint.launch.program import OF_LAUNCHER
-
-        if all(reason.what == OF_LAUNCHER for reason in launch.not_read) or not takes_arguments(self.configs[0].kind):
+        if all(reason.kind == "file" for reason in launch.not_read) or not takes_arguments(self.configs[0].kind):
             return ""
         own = self.configs[0].framework
         whose = own.title if own.base else "the Trainer"

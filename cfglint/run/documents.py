@@ -249,6 +249,9 @@ class References:
     def _path(self, document: Document, key: Path, name: str) -> str | None:
         """The path of a file that a key names; None, after recording it, for one that is missing or outside the project."""
         path = self._locate(name, document.path)
+        if path is not None and document.is_call and name in written_by(document):  # before it reads what is there now
+            document.rewritten.append(name)
+            return None
         if path is None:
             if key in DEEPSPEED:
                 from cfglint.launch.accelerate_options import refused_config
@@ -258,8 +261,9 @@ class References:
                 is_required = key in OPENED or name.lower().endswith(files.EXTENSIONS)
             # A relative path without placeholders and variables is in the project.
             is_in_project = not os.path.isabs(name) and not any(mark in name for mark in "${}<>~")
-            if is_required and is_in_project and not may_write(document, name):
-                document.missing.append((key, name))
+            if is_required and is_in_project:
+                written = document.rewritten if may_write(document, name) else None
+                document.missing.append((key, name)) if written is None else written.append(name)
         elif self.source.leads_out(path, document.path, self.named):
             document.outside.append((key, name))
             return None
@@ -278,6 +282,16 @@ class References:
                 if self.source.is_file(path):
                     return path
         return name if self.source.is_file(name) else None
+
+
+def written_by(document: Document) -> list[str]:
+    from cfglint.source.python.writes import files_written
+
+    if not document.path.endswith(files.NOTEBOOK):
+        return files_written(document.text)
+    from cfglint.source.python.notebook import code_of
+
+    return files_written(code_of(document.text) or "")
 
 
 def may_write(document: Document, name: str) -> bool:

@@ -135,6 +135,7 @@ class Document:
         self.comments: list[tuple[int, int]] = []
         self.missing: list[tuple[Path, str]] = []
         self.outside: list[tuple[Path, str]] = []
+        self.rewritten: list[str] = []  # files that it names and its program writes
         self.relaxations: list[tuple[int, int, str]] = []
         self.loaded: dict[object, Any] = {}  # loader -> its result
         self._breaks: list[int] | None = None

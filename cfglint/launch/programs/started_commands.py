@@ -16,6 +16,7 @@ from cfglint.launch.programs.objects import OPEN, PROJECT, Sequence, Value, text
 from cfglint.source.annotations import Callable, Iterator
 from cfglint.source.budget import STEPS, Budget
 from cfglint.source.project_files import ROOT
+from cfglint.source.python.writes import as_shell
 from cfglint.source.shell.placed_text import Text, TextPart
 from cfglint.source.shell.reasons import UNDECIDED
 from cfglint.source.shell.script import Script
@@ -50,10 +51,11 @@ def scripts(path: str, text: str, read: Callable[[str], str | None], exists: Cal
         started = started or evaluation.started
         if started or not evaluation.is_ended:
             break
+    writes = TextPart(as_shell(module.code))
     for command in started[:MOST]:
         words = parts_of(command, path)
         if command.module is module and words:
-            yield ProgramScript(path, command.node.lineno, words)
+            yield ProgramScript(path, command.node.lineno, [writes, *words])
 
 
 def parts_of(command: StartedCommand, path: str) -> list[TextPart]:

@@ -9,6 +9,7 @@ from functools import partial
 from cfglint.evaluate import Reason
 from cfglint.source.annotations import Callable, Sequence, SyntaxNode, Truth
 from cfglint.source.files import CONFIG_ENDS
+from cfglint.source.python.writes import files_written
 from cfglint.source.shell import filters
 from cfglint.source.shell.arithmetic import NotArithmetic, is_name
 from cfglint.source.shell.execution import Execution, Leave, ShellReturn, Stop, blanks_at_end
@@ -40,6 +41,8 @@ IN_PLACE = {
     "yq": re.compile(r"-\w*i|--in-?place").match,
     "sponge": re.compile("").match,
 }
+PYTHON = re.compile(r"(?:.*/)?python[\d.]*").fullmatch
+OUTPUTS = ("o", "save", "dest", "write", "export")  # options of a program that name what it writes begin so
 PRINTING = ("cat", "echo", "printf", *filters.TOOLS)  # commands of which nothing but the output is of interest
 COMMAND_TYPES = WORD_TYPES | {"command_name", "variable_assignment"}
 AWAY = re.compile(r"(1?>>?\|?|&>>?)\s*(?!\s|&1\b|/dev/stdout|>\()").match  # redirections of the output
@@ -183,6 +186,8 @@ def write_script(shell: Execution, node: SyntaxNode, body: SyntaxNode) -> bool:
 def change_files(shell: Execution, words: list[Text]) -> None:
     """Keep what a command makes of configs: of those that it changes in place, nothing is known; a copy has the content of the other."""
     name = words[0].string
+    if PYTHON(name):
+        written_by_python(shell, words[1:])
     if name not in COPYING and not (name in IN_PLACE and any(IN_PLACE[name](word.string) for word in words[1:])):
         return
     operands = [word for word in words[1:] if not word.string.startswith("-")]
@@ -200,6 +205,23 @@ def change_files(shell: Execution, words: list[Text]) -> None:
     elif name in IN_PLACE:
         for word in operands:
             keep(shell, written_at(shell, word.value), [unknown(Reason("program", f"what `{name}` changes in it"))], False)
+
+
+def written_by_python(shell: Execution, words: list[Text]) -> None:
+    """Nothing is known of what a program, or code in the script, writes into configs: their names are in its code, or it is told them."""
+    code, first = shell.stdin, words[0].string if words else ""
+    if first == "-c":
+        code = words[1] if len(words) > 1 else None
+    elif first.endswith(".py"):
+        script = script_at(shell, words[0])[1]
+        code = literal(script.text) if script is not None else None
+    names = files_written(code.string) if code is not None else []
+    for word, following in zip(words, [*words[1:], EMPTY], strict=False):
+        option, mark, value = word.string.partition("=")
+        if option.startswith("-") and option.lstrip("-").startswith(OUTPUTS):
+            names.append(value if mark else following.string)
+    for name in names:
+        keep(shell, written_at(shell, name), [unknown(Reason("program", f"what `{first or 'python'}` writes"))], False)
 
 
 def written_at(shell: Execution, name: str | None) -> str | None:
