@@ -48,8 +48,8 @@ def scripts(path: str, text: str) -> Iterator[CellScript]:
         if words[:1] in SHELLS or words[:2] in SHELLS:
             yield CellScript(path, text, [*before, *parts_of(path, text, cell[1:])])
         elif words[:1] in WRITING and words[-1].endswith((*WRITTEN, *CONFIG_ENDS)):
-            command = f"cat {'>>' if '-a' in words else '>'} {shlex.quote(words[-1])} <<'{END}'\n"
-            before += [TextPart(command), *parts_of(path, text, cell[1:]), TextPart(f"\n{END}\n")]
+            writing = f"cat {'>>' if '-a' in words else '>'} {shlex.quote(words[-1])} <<'{END}'\n"
+            before += [TextPart(writing), *parts_of(path, text, cell[1:]), TextPart(f"\n{END}\n")]
         elif not cell[0][2].startswith("%%") or words[0] in TRANSPARENT:
             before.append(TextPart(as_shell("".join(line for _, _, line in cell))))
             for command in commands_of(cell):

@@ -163,10 +163,12 @@ class CheckedRun(LoadedRun):
         """What decides about the run and was not read."""
         if not self.configs:
             return self.launch.not_read
+        launch, first = self.configs[0].facts.launch, self.configs[0].documents[0]
+        if not first.rewritten and (launch.line is None or not first.missing):
+            return launch.not_read
         from cfglint.evaluate import Reason
         from cfglint.launch.line import BY_SCRIPT
 
-        launch, first = self.configs[0].facts.launch, self.configs[0].documents[0]
         names = dict.fromkeys(first.rewritten, "the program writes it")
         names |= {name: BY_SCRIPT for _, name in first.missing if launch.line is not None and launch.line.writes(name)}
         return launch.not_read + tuple(Reason("file", f"`{name}`", why) for name, why in names.items())

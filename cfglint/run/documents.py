@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from cfglint.source.hydra.folders import ConfigGroups
 
 OPENED = (("accelerator_config",), ("fsdp_config",), ("accelerate_config",))  # keys whose string is opened as a file, whatever its suffix
-WRITES = (".dump(", ".write(", ".write_text(", "%%writefile")  # what a program or notebook calls to write a file
 DEEPSPEED = (("deepspeed",), ("deepspeed_config", "deepspeed_config_file"))  # keys whose string is a file or encoded JSON
 WORTHWHILE = 10_000  # minimum characters of a named file for the quick scan, whose parsers must be imported
 SHORT = 200  # characters of a file that may be the beginning of a longer one
@@ -249,7 +248,12 @@ class References:
     def _path(self, document: Document, key: Path, name: str) -> str | None:
         """The path of a file that a key names; None, after recording it, for one that is missing or outside the project."""
         path = self._locate(name, document.path)
-        if path is not None and document.is_call and name in written_by(document):  # before it reads what is there now
+        is_written = False
+        if document.is_call:
+            from cfglint.source.python.writes import may_write
+
+            is_written = may_write(document, name, is_there=path is not None)
+        if path is not None and is_written:  # what is there now is not what the program reads
             document.rewritten.append(name)
             return None
         if path is None:
@@ -262,8 +266,10 @@ class References:
             # A relative path without placeholders and variables is in the project.
             is_in_project = not os.path.isabs(name) and not any(mark in name for mark in "${}<>~")
             if is_required and is_in_project:
-                written = document.rewritten if may_write(document, name) else None
-                document.missing.append((key, name)) if written is None else written.append(name)
+                if is_written:
+                    document.rewritten.append(name)
+                else:
+                    document.missing.append((key, name))
         elif self.source.leads_out(path, document.path, self.named):
             document.outside.append((key, name))
             return None
@@ -282,19 +288,3 @@ class References:
                 if self.source.is_file(path):
                     return path
         return name if self.source.is_file(name) else None
-
-
-def written_by(document: Document) -> list[str]:
-    from cfglint.source.python.writes import files_written
-
-    if not document.path.endswith(files.NOTEBOOK):
-        return files_written(document.text)
-    from cfglint.source.python.notebook import code_of
-
-    return files_written(code_of(document.text) or "")
-
-
-def may_write(document: Document, name: str) -> bool:
-    """Whether a program may write a file that it names: it names the file elsewhere, too, and writes files."""
-    text = document.text if document.is_call else ""
-    return text.count(name.rpartition("/")[2]) > 1 and any(mark in text for mark in WRITES)

@@ -1,12 +1,10 @@
-"""By which words a program is one that may train, and which programs may write the files that they name."""
+"""By which words a program is one that may train."""
 
 from __future__ import annotations
 
 from itertools import product
-from types import SimpleNamespace
 
 from cases import each_case
-from cfglint.run.documents import may_write
 from cfglint.run.quick_scan import has_marks, marks
 
 PACKAGES = ("transformers", "trl", "deepspeed", "unsloth")
@@ -53,20 +51,3 @@ def test_a_call_alone_tells_none(call):
 )
 def test_loops_and_notebooks(text, expected):
     assert has_marks(text.encode()) == expected
-
-
-@each_case(
-    ("text", "is_call", "expected"),
-    [
-        *(
-            (f"p = 'conf/ds.json'\n{call}\nuse('ds.json')\n", True, True)
-            for call in ("json.dump(x, f)", "f.write(x)", "P(p).write_text(x)")
-        ),
-        ("%%writefile ds.json\n{}\nuse('ds.json')\n", True, True),
-        ("use('ds.json')\njson.dump(x, f)\n", True, False),
-        ("p = 'ds.json'\nuse('ds.json')\nprint(x)\n", True, False),
-        ("p = 'ds.json'\nuse('ds.json')\njson.dump(x, f)\n", False, False),
-    ],
-)
-def test_a_program_may_write_a_file_that_it_names_twice(text, is_call, expected):
-    assert may_write(SimpleNamespace(text=text, is_call=is_call), "conf/ds.json") is expected
