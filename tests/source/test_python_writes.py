@@ -28,7 +28,7 @@ def test_the_names_of_what_is_opened_for_writing(code, expected):
     [
         ("with open('ds.json', 'w') as f: f.write(x)\nuse('ds.json')\n", True, True),
         ("p = 'conf/ds.json'\nP(p).write_text(x)\nuse('ds.json')\n", False, True),
-        ("%%writefile ds.json\n{}\nuse('ds.json')\n", False, True),
+        ("%%writefile ds.json\n{}\nuse('ds.json')\n", True, True),
         ("use('ds.json')\njson.dump(x, f)\n", False, False),
         ("p = 'ds.json'\nuse('ds.json')\nprint(x)\n", False, False),
     ],
