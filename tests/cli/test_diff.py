@@ -134,7 +134,7 @@ class TestPairs:
     def test_a_kind_that_one_side_tells(self, folder, diff):
         write(folder, old__json=GOOD, new__json='{"steps_per_print": 5}')
         out = diff("old.json", "new.json")[1]
-        assert "    train_batch_size: 256 -> (unset) (line 1 -> -)\n" in out
+        assert "    train_batch_size: 256 -> (unset) (line 1 before)\n" in out
 
     def test_a_config_file_and_the_script_that_replaces_it(self, folder, diff):
         write(folder, old__yaml=TRAINER, run__sh=f"{LINE} --gradient_accumulation_steps 4\n", train__py=PROGRAM)
