@@ -284,6 +284,7 @@ RULES: dict[str, Head] = {
     "LCH032": ("launch-option-of-other-releases", "error", "load", ("launch",), "launch", (("by_version", True),)),
     "LLF001": ("unknown-llamafactory-key", "error", "config", ("llamafactory",), "combination", ()),
     "LLF002": ("model-missing", "error", "config", ("llamafactory",), "combination", (("checks", ("Please provide `model_name_or_path`",)),)),
+    "LLF003": ("word-beside-config", "error", "config", ("llamafactory",), "combination", ()),
     "LLF010": ("validation-size", "error", "config", ("llamafactory",), "combination", (("releases", (((0, 8, 3), (), "", ""),)), ("checks", ("Cannot specify `val_size`",)))),
     "LLF011": ("interleave-probabilities", "error", "config", ("llamafactory",), "combination", (("releases", (((0, 8, 3), (), "", ""),)), ("checks", ("interleave",)))),
     "LLF012": ("streaming-options", "error", "config", ("llamafactory",), "combination", (("checks", ("in streaming mode", "Streaming mode", "incompatible with `streaming`")),)),

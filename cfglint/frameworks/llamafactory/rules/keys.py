@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.evaluate import Reason
-from cfglint.findings.diagnostic import Fix
+from cfglint.findings.diagnostic import WARNING, Fix
 from cfglint.findings.remedy import remove_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import counted
@@ -15,6 +15,7 @@ from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 from cfglint.frameworks.llamafactory.releases import ARGUMENTS, HISTORY, arguments, ever, removed_in
 from cfglint.frameworks.releases.versions import dotted
 from cfglint.frameworks.remedies import rename
+from cfglint.launch.launchers.llamafactory import LlamaFactoryLauncher, is_switched_on
 from cfglint.source.annotations import ConfigValue, Iterator, Operand
 
 # Arguments of Megatron-core, which the environment variable USE_MCA adds.
@@ -25,6 +26,10 @@ MEGATRON = frozenset(
     overlap_param_gather moe_grouped_gemm moe_token_dispatcher_type recompute_granularity
     """.split()
 )
+
+
+EXTRA, EXTRA_SINCE = "ALLOW_EXTRA_ARGS", (0, 9, 2)  # hparams/parser.py (_parse_train_args)
+OVERRIDES = (0, 9, 3)  # before, a file stands alone: `len(sys.argv) == 2` (0.9.2 hparams/parser.py, read_args)
 
 
 @rule("LLF001")
@@ -50,6 +55,7 @@ def unknown_llamafactory_key(config: LlamaFactoryConfig) -> Iterator[Finding]:
         depends_on = (Reason("environment", "the variable USE_MCA"),)
         yield Finding(config.setting(of_megatron[0]), message, depends_on=depends_on, on_key=True)
         unknown = [key for key in unknown if not megatron and key not in MEGATRON]
+    ignores = ignores_unknown(config)
     try:
         exception = f"ValueError: Some keys are not used by the HfArgumentParser: {sorted(listed)}"
     except TypeError:  # the parser sorts them for its message, too
@@ -57,6 +63,10 @@ def unknown_llamafactory_key(config: LlamaFactoryConfig) -> Iterator[Finding]:
         exception = f"TypeError: '<' not supported between instances of '{types[0]}' and '{types[1]}'"
     for key in unknown:
         setting = config.setting(key)
+        if ignores:
+            text = f"unknown key `{key}` has no effect: {EXTRA} lets LLaMA-Factory ignore it"
+            yield Finding(setting, text, on_key=True, severity=WARNING, help=remove_key(key))
+            continue
         removed = removal(key, config)
         if removed is not None:
             remedy = None if removed[1] else remove_key(key)
@@ -109,3 +119,33 @@ def nearest(key: str, config: LlamaFactoryConfig) -> str | None:
     """The field, not set by the file, that a misspelt key resembles."""
     fields = {**arguments(config.own_version), **config.arguments.defaults}
     return next((name for name in near_fields(key, fields, 2) if name not in config.values), None)
+
+
+def ignores_unknown(config: LlamaFactoryConfig) -> bool:
+    line = config.facts.launch.line
+    return line is not None and config.own_version >= EXTRA_SINCE and is_switched_on(line.call.environment.get(EXTRA))
+
+
+@rule("LLF003")
+def word_beside_config(config: LlamaFactoryConfig) -> Iterator[Finding]:
+    line, release = config.facts.launch.line, config.own_version
+    if line is None or line.launcher != LlamaFactoryLauncher.name or not any(file.role == "positional" for file in line.files):
+        return
+    words = [word.value for word in line.arguments[1:] if word.value is not None]
+    assigned = [word for word in words if "=" in word and not word.startswith("--")]
+    refused = [word for word in words if word not in assigned] if release >= OVERRIDES else words
+    word = next((word for word in refused if word.startswith("--") or word in assigned), None)
+    if word is None or (release >= OVERRIDES and ignores_unknown(config)):
+        return
+    name, mark, value = word.partition("=")
+    key = name.removeprefix("--").replace("-", "_")
+    if release >= OVERRIDES:
+        following = next(iter(refused[refused.index(word) + 1 :]), "--")
+        value = value if mark else "VALUE" if following.startswith("--") else following
+        message, remedy = f"`{name}` is an option beside a config file, where LLaMA-Factory takes `key=value`", f"write `{key}={value}`"
+        raised = f"keys are not used by the HfArgumentParser: {sorted(word.partition('=')[0] for word in refused)}"
+    else:
+        message = f"`{word}` stands beside a config file, which LLaMA-Factory {dotted(release)} reads alone"
+        remedy = f"set `{key}` in the file"
+        raised = f"specified arguments are not used by the HfArgumentParser: {[line.arguments[0].string, *assigned]}"
+    yield Finding(config.setting(key), message, exception=f"ValueError: Some {raised}", help=remedy, on_key=True)
