@@ -9,6 +9,7 @@ from cfglint.launch.launcher import is_option
 from cfglint.launch.launchers import accelerate
 from cfglint.launch.line import LaunchLine, NamedFile, Option, Options
 from cfglint.launch.machine import Surroundings
+from cfglint.source.files import CONFIG_ENDS
 from cfglint.source.shell.placed_text import Text, after_mark, literal
 
 TRAINERS = ("sft", "dpo", "grpo", "kto", "reward", "rloo", "distillation", "bco", "cpo", "orpo", "ppo")
@@ -40,7 +41,29 @@ class TrlLauncher(accelerate.OfAccelerate):
                     if name in LAUNCH_NAMES and name not in FLAGS and name not in line.options.given:
                         line.options.given[name] = Option(name, word, literal(str(value)), in_file=True)
         start(line, around)
+        stray = stray_word(line.arguments)
+        if stray is not None:
+            file = stray.string.endswith(CONFIG_ENDS)
+            message = f"`{stray.string}` belongs to no option of `{line.program.string}`" + (
+                "; a file stands behind `--config`" if file else ""
+            )
+            remedy = f"write `--config {stray.string}`" if file else f"write `--{stray.string.replace('=', ' ', 1)}`"
+            line.refuse("LCH022", stray, stray.string, message, f"error: unrecognized arguments: {stray.string}", remedy=remedy)
         return True
+
+
+def stray_word(words: list[Text]) -> Text | None:
+    """A word that the parser leaves to accelerate, which takes it for the program, or refuses (trl 1.16.0 cli/commands/training.py, 0.17.0
+    cli.py): one before all options, or `key=value` behind the value of an option.
+    """
+    known = [word for word in words if word.known]
+    if known and known[0] is words[0] and not is_option(known[0]) and known[0].string.endswith(CONFIG_ENDS):
+        return known[0]
+    pairs = ((before, word) for before, word in pairwise(words) if before.known and word.known)
+    is_key = (
+        word for before, word in pairs if not is_option(before) and word.string.partition("=")[0].isidentifier() and "=" in word.string
+    )
+    return next(is_key, None)
 
 
 def start(line: LaunchLine, around: Surroundings) -> None:
