@@ -442,9 +442,10 @@ class ProgramEvaluation(TrainingLoops):
     def _own_arguments(self, own: Value, name: str, given: Given, named: Named, node: ast.AST, made_of: Class) -> Value:
         """An object of a class of arguments with a constructor of its own: what this hands on to that of the framework, and sets."""
         built = Built(name.rpartition(".")[2], {}, made_of)
-        built.slots[OPEN] = True
         if isinstance(own.data, Function):
             self.run_function(own.data.of(Value(built), own.data.owner or made_of), given, named)
+        if not built.arguments:  # that of the framework was not seen to be called
+            self.write(built.slots, OPEN, True)
         handed: Named = {key: value for key, value in named.items() if key is not None and built.slots.get(key) is value}
         built.call = self.record(self.made, built.name, [], handed, node)
         if built.call is not None:
@@ -454,13 +455,13 @@ class ProgramEvaluation(TrainingLoops):
 
     def _fill_built(self, value: Value, given: Given, named: Named) -> Value:
         """`super().__init__(...)` in the constructor of a class of arguments."""
-        slots = value.data.slots
-        for key, each in (*zip((FIRST,), given, strict=False), *named.items()):
-            if key is not None:
-                self.write(slots, key, each)
-        if None not in named and not any(each.data is STARRED for each in given):
-            slots.pop(OPEN)
-        return self.post_init(value.data.made_of, value)
+        built: Built = value.data
+        built.arguments = dict(zip((FIRST,), given, strict=False)) | {key: each for key, each in named.items() if key is not None}
+        for key, each in built.arguments.items():
+            self.write(built.slots, key, each)
+        if None in named or any(each.data is STARRED for each in given):
+            self.write(built.slots, OPEN, True)
+        return self.post_init(built.made_of, value)
 
     def record(
         self, among: dict[ast.Call, MadeCall], name: str, given: Given, named: Named, node: ast.AST, origin: str = ""
