@@ -76,6 +76,7 @@ LCH001 error: argument --weight_decay: invalid float value: '0.1--lr_scheduler_t
 LCH001 python: can't open file ' '
 LCH002 FileNotFoundError: [Errno 2] No such file or directory
 LCH018 AssertionError
+LCH022 error: unrecognized arguments: learning_rate=1e-5
 LCH025 RuntimeError: CUDA error: invalid device ordinal
 LCH029 unexpected EOF while looking for matching `''
 LCH030 syntax error near unexpected token `done'

@@ -533,7 +533,7 @@ REMEDIES: dict[str, tuple[str, ...]] = {
     'LCH025': ('start 4 processes: `cfglint fix --gpus 4`',),
     'LCH026': ('put the forward pass, `backward` and `step` into `with accelerator.accumulate(model):`, and pass the argument to `Accelerator` as `gradient_accumulation_steps`',),
     'LCH027': ('pass `split_batches` to `DataLoaderConfiguration`, as `dataloader_config=`',),
-    'LLF001': ('in the example, rename to lora_rank', 'remove `lora_ranks`', 'in the example, rename to eval_strategy'),
+    'LLF001': ('in the example, rename to lora_rank', 'in the example, rename to eval_strategy', 'remove `lora_ranks`'),
     'LLF002': ('set `model_name_or_path` to a folder or a name on the Hugging Face Hub', 'set `output_dir: out`'),
     'LLF003': ('write `learning_rate=1e-5`', 'set `learning_rate` in the file'),
     'LLF010': ('remove `val_size`, or remove `eval_dataset`', 'set `dataset`, or remove `val_size`'),
