@@ -44,6 +44,7 @@ from cfglint.launch.programs.objects import (
     computed,
     condition,
     one_of,
+    part_within,
     path_part,
     plain,
     same,
@@ -670,12 +671,6 @@ class Expressions(Process):
         elif isinstance(data, (Instance, Built, Opaque, Class)) or (isinstance(data, Mapping) and data.by_attribute):
             self.write(data.slots, name, value)
         self.opened_objects(owner)
-
-
-def part_within(bounds: list[Value]) -> slice | None:
-    """The part of a list that bounds name; None if they are not known."""
-    numbers = [bound.data for bound in bounds]
-    return slice(*numbers) if all(type(each) in (int, type(None)) for each in numbers) and numbers[2] != 0 else None
 
 
 def is_constant(value: Value) -> bool:

@@ -583,6 +583,12 @@ def is_wide(text: str) -> bool:
     return WIDE.search(text) is not None
 
 
+def part_within(bounds: list[Value]) -> slice | None:
+    """The part of a list that bounds name; None if they are not known."""
+    numbers = [bound.data for bound in bounds]
+    return slice(*numbers) if all(type(each) in (int, type(None)) for each in numbers) and numbers[2] != 0 else None
+
+
 def path_part(path: FilePath, name: str) -> Value:
     head, _, tail = path.text.rstrip("/").rpartition("/")
     if name == "parent":
