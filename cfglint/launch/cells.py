@@ -51,7 +51,8 @@ def scripts(path: str, text: str) -> Iterator[CellScript]:
             writing = f"cat {'>>' if '-a' in words else '>'} {shlex.quote(words[-1])} <<'{END}'\n"
             before += [TextPart(writing), *parts_of(path, text, cell[1:]), TextPart(f"\n{END}\n")]
         elif not cell[0][2].startswith("%%") or words[0] in TRANSPARENT:
-            before.append(TextPart(as_shell("".join(line for _, _, line in cell))))
+            written = as_shell("".join(line for _, _, line in cell))
+            before += [TextPart(written)] if written else []
             for command in commands_of(cell):
                 yield from of_line(path, text, command, before)
 

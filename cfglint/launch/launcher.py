@@ -13,8 +13,8 @@ from cfglint.source.annotations import Callable, Collection, Iterator, Mapping
 from cfglint.source.record import Record
 from cfglint.source.shell.command import is_placeholder
 from cfglint.source.shell.placed_text import Text, after_mark, of_any_number
+from cfglint.source.shell.wrappers import is_python
 
-PYTHON = "python"
 SIZE_VARIABLE = "NPROC_PER_NODE"
 PROGRAM = ".py"
 FILES = (".yaml", ".yml", ".json")
@@ -183,11 +183,6 @@ def names_config(word: Text) -> bool:
 
 def is_command(name: str) -> bool:
     return is_python(name) or name in launchers_by("commands")
-
-
-def is_python(name: str) -> bool:
-    """Whether a command is an interpreter of Python: `python3.11`, not `python3python3` or `python-config`."""
-    return name.startswith(PYTHON) and name[len(PYTHON) :].strip("0123456789.") in ("", "w", "t")
 
 
 def integer(text: str) -> int | None:

@@ -9,7 +9,7 @@ from cfglint.evaluate import Reason
 from cfglint.launch import findings
 from cfglint.launch.command import SURE, TRAINER_NAMES, behind_dashes, read_arguments
 from cfglint.launch.console_scripts import ConsoleScript, console_scripts
-from cfglint.launch.launcher import PYTHON, Launcher, is_command, is_python, launcher_of, launchers, launchers_by, marks
+from cfglint.launch.launcher import Launcher, is_command, launcher_of, launchers, launchers_by, marks
 from cfglint.launch.line import MACHINE, RANKS_OF_SRUN, LaunchLine, NamedFile
 from cfglint.launch.machine import VISIBLE, Machine, Surroundings
 from cfglint.launch.markdown import BEFORE_A_WORD, as_words, unfilled
@@ -28,7 +28,7 @@ from cfglint.source.shell.placed_text import Text, TextPart, literal, unknown
 from cfglint.source.shell.script import Script
 from cfglint.source.shell.started_command import StartedCall
 from cfglint.source.shell.tables import listed
-from cfglint.source.shell.wrappers import SCRIPTS, command_name, unwrapped
+from cfglint.source.shell.wrappers import PYTHON, SCRIPTS, command_name, is_python, unwrapped
 
 MPI = ("mpirun", "mpiexec")
 PROGRAM = ".py"

@@ -14,12 +14,13 @@ from functools import cache
 
 from cfglint.launch.command import readable
 from cfglint.launch.kinds import argument_classes
-from cfglint.launch.launcher import PYTHON, launcher_of, launchers
+from cfglint.launch.launcher import launcher_of, launchers
 from cfglint.launch.line import LaunchLine
 from cfglint.launch.program import HF_PARSERS
 from cfglint.source.annotations import Callable, Mapping
 from cfglint.source.shell.command import is_placeholder
 from cfglint.source.shell.tables import listed, names
+from cfglint.source.shell.wrappers import PYTHON
 
 TRAINS = listed(
     "train finetune fine_tune fine-tune finetuning sft dpo grpo ppo orpo kto simpo rlhf rloo pretrain run_clm "

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from cfglint.batch.nodes import Size
-from cfglint.launch.launcher import PYTHON, Launcher
+from cfglint.launch.launcher import Launcher
 from cfglint.launch.line import RANKS_OF_SRUN, LaunchLine
 from cfglint.launch.machine import Surroundings
 from cfglint.source.shell.placed_text import Text
+from cfglint.source.shell.wrappers import PYTHON
 
 
 class Python(Launcher):

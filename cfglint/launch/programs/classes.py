@@ -11,7 +11,7 @@ import ast
 from cfglint.launch.kinds import base_fields, fields_of_class
 from cfglint.launch.program import MISSING, Field
 from cfglint.launch.programs.modules import Definition, External, Modules
-from cfglint.launch.programs.scopes import COMPUTED, Scope, dotted, keyword, value_of
+from cfglint.launch.programs.scopes import COMPUTED, Scope, dotted, keyword, top_level, value_of
 from cfglint.source.annotations import Any
 from cfglint.source.dataclass_fields import annotated
 from cfglint.source.python.class_fields import alternatives, unquoted
@@ -69,7 +69,7 @@ def read_class(modules: Modules, found: Definition | External | None) -> Datacla
                 result.complete = False
             result.base = result.base or name
         elif isinstance(each, Definition) and isinstance(each.node, ast.ClassDef):
-            node, scope = each.node, Scope(modules, each.module, each.module.tree)
+            node, scope = each.node, top_level(modules, each.module)
             decorators = [dotted(mark.func if isinstance(mark, ast.Call) else mark) for mark in node.decorator_list]
             if any(parts[-1:] == ["dataclass"] for parts in decorators):
                 fields = ((name, field(line, scope)) for name, line in annotated(node))
@@ -90,7 +90,7 @@ def linearized(modules: Modules, found: Definition | External | None) -> list[De
         each = pending.pop(0)
         order.append(each)
         if isinstance(each, Definition) and isinstance(each.node, ast.ClassDef):
-            scope = Scope(modules, each.module, each.module.tree)
+            scope = top_level(modules, each.module)
             if each.node.name in each.module.ambiguous:
                 order.append(None)
             for base in (base for base in each.node.bases if dotted(base)[-1:] not in (["object"], ["ABC"])):

@@ -36,7 +36,7 @@ from cfglint.launch.programs.objects import (
     unknown,
     wrapped,
 )
-from cfglint.launch.programs.scopes import Scope
+from cfglint.launch.programs.scopes import Scope, top_level
 from cfglint.source.annotations import Any, NoReturn
 from cfglint.source.dataclass_fields import annotated
 from cfglint.source.record import Record
@@ -335,7 +335,7 @@ def of_parameter(run: Interpreter, name: str, parameter: ast.arg, words: list[st
         return wrapped(literal) if not isinstance(literal, Unknown) else Value(words[0])
     if parameter.annotation is None:
         return unknown()
-    scope = Scope(run.modules, function.frame.module, function.frame.module.tree)
+    scope = top_level(run.modules, function.frame.module)
     default = function.defaults.get(parameter.arg)
     kind, takes, _ = type_of(parameter.annotation, scope, default.data if default is not None else None)
     return field_of_words(kind, takes, words)
@@ -566,7 +566,7 @@ def made_by(
     if not isinstance(data, Class):
         return unknown()
     named: Named = {}
-    scope = Scope(run.modules, data.frame.module, data.frame.module.tree)
+    scope = top_level(run.modules, data.frame.module)
     lines = {name: line for each in reversed(data.line) if isinstance(each, Class) for name, line in annotated(each.node)}
     for name, line in lines.items():
         value = field_value(run, data, name, line, scope, words)

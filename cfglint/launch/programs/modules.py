@@ -9,7 +9,7 @@ from functools import cached_property
 
 from cfglint.evaluate import Reason
 from cfglint.launch.kinds import argument_classes
-from cfglint.source.annotations import Callable, Iterator
+from cfglint.source.annotations import Any, Callable, Iterator
 from cfglint.source.dataclass_fields import LARGEST, parsed, syntax_problem
 from cfglint.source.python.literals import NotebookOffsets, Offsets
 from cfglint.source.python.nodes import children, walk
@@ -266,6 +266,7 @@ class Modules:
         self.asked: list[str] = []  # the dotted names that were looked up
         self.is_full = False  # whether there were more modules than the limit
         self.unparsed: dict[str, Reason] = {}  # why files cannot be read
+        self.top_levels: dict[ProgramModule, Any] = {}  # the `Scope` of each that was asked for
 
     def module_of(self, path: str, package: str = "") -> ProgramModule | None:
         if path not in self._by_path:

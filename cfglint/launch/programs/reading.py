@@ -71,9 +71,9 @@ REPLACED = names(
     " create_optimizer_and_scheduler create_accelerator_and_postprocess get_batch_samples _load_from_checkpoint"
 )
 SEARCHED_BY_DEFAULT = ("learning_rate", "num_train_epochs", "seed", "per_device_train_batch_size")
-OF_OTHERS = names("__init__ train training_step")  # methods that models have, too
 LOADER = "get_train_dataloader"
 SAMPLING = (LOADER, "_get_train_sampler")
+PATCHED = REPLACED.union(SAMPLING) - names("__init__ train training_step")  # which models have, too
 # Samplers of torch and transformers that take each sample of the training set once in an epoch.
 PLAIN_SAMPLERS = names("RandomSampler SequentialSampler DistributedSampler LengthGroupedSampler DistributedLengthGroupedSampler")
 OF_SCHEDULE, OF_OPTIMIZER = ("create_scheduler", "create_optimizer_and_scheduler"), ("create_optimizer", "create_optimizer_and_scheduler")
@@ -459,11 +459,11 @@ def add_trainers(facts: ProgramFacts, scopes: list[Scope], named: list[NamedCall
         named_class = made.node if isinstance(made, Definition) else None
         # `cls = Trainer`, and then `cls()`
         resolved = scope.resolve(named_class) if isinstance(named_class, (ast.Name, ast.Attribute)) else made
-        trainer = trainer_of(resolved, modules)
-        found.update([trainer] if trainer else [])
+        found.add(trainer_of(resolved, modules))
         spread = keyword(call, "device_map") if isinstance(call.func, ast.Attribute) and call.func.attr == "from_pretrained" else None
         if isinstance(spread, ast.Constant) and spread.value in SPREADING:
             facts.spreads = facts.spreads or str(spread.value)
+    found.discard("")  # of what is no trainer
     classes = {definition.node: definition for scope in scopes for definition in scope.named if trainer_of(definition, modules)}
     methods = [method for definition in classes.values() for method in methods_of(definition, modules)]
     methods += [method for scope in scopes for method in patches(scope)]
@@ -500,9 +500,9 @@ def searched(scope: Scope) -> Iterator[str]:
 
 def patches(scope: Scope) -> Iterator[tuple[str, Definition]]:
     """The methods that code gives a trainer, or a class of them, from outside: `Trainer.create_optimizer = create_optimizer`."""
-    for node in scope.nodes:
-        target = node.targets[0] if isinstance(node, ast.Assign) else None
-        if isinstance(node, ast.Assign) and isinstance(target, ast.Attribute) and target.attr in REPLACED.union(SAMPLING) - OF_OTHERS:
+    for node in (node for node in scope.nodes if isinstance(node, ast.Assign)):
+        target = node.targets[0]
+        if isinstance(target, ast.Attribute) and target.attr in PATCHED:
             value = scope.resolve(node.value)
             yield target.attr, value if isinstance(value, Definition) else Definition(scope.module, node.value)
 
@@ -511,7 +511,7 @@ def parts_made_by(name: str, method: ast.AST) -> tuple[str, ...]:
     """What a method that replaces one of the Trainer's makes otherwise than the arguments say."""
     found: list[str] = []
     calls = [node for node in walk(method) if isinstance(node, ast.Call)]
-    called = {id(call): "".join(dotted(call.func)[-1:]) or getattr(call.func, "attr", "") for call in calls}
+    called = {id(call): last_name(call.func) for call in calls}
     stored = [node.value for node in walk(method) if isinstance(node, ast.Assign) and dotted(node.targets[0]) == SCHEDULE]
     if name in OF_OPTIMIZER and MAKES_OPTIMIZER.isdisjoint(called.values()):
         rate = () if "learning_rate" in ast.unparse(method) else ("learning rate",)
@@ -578,8 +578,7 @@ def trained_instead(program: ProgramFacts, path: str, line: int, own: str = "a l
 
 def may_train(scope: Scope, call: ast.Call) -> bool:
     """Whether a call may make a trainer of a framework: it is named like one, and is no class or function of the project's own alone."""
-    named = (dotted(call.func) or [getattr(call.func, "attr", "")])[-1]
-    if "trainer" not in named.lower():
+    if "trainer" not in last_name(call.func).lower():
         return False
     found = scope.resolve(call.func)
     if not isinstance(found, Definition):

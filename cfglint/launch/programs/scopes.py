@@ -96,6 +96,14 @@ class Scope:
         return self._calls.get(name, [])
 
 
+def top_level(modules: Modules, module: ProgramModule) -> Scope:
+    """The top level of a module, as one that another imports."""
+    if module not in modules.top_levels:
+        modules.top_levels[module] = Scope(modules, module, module.tree)
+    scope: Scope = modules.top_levels[module]
+    return scope
+
+
 class BuiltCall:
     """A call that builds what a run is configured with: `name` is what it calls, `node` the expression that a document stands for.
 

@@ -19,7 +19,7 @@ from cfglint.source.shell.placed_text import EMPTY, Text, TextPart, any_number, 
 from cfglint.source.shell.reasons import FOLDER, FROM_INPUT, OF_CALL, OPTION, UNCLEAR, computed, parameter
 from cfglint.source.shell.script import part_of
 from cfglint.source.shell.variables import prefixes, within
-from cfglint.source.shell.wrappers import WRITTEN, with_input
+from cfglint.source.shell.wrappers import WRITTEN, command_name, is_python, with_input
 
 Span = tuple[int, int]
 
@@ -41,7 +41,6 @@ IN_PLACE = {
     "yq": re.compile(r"-\w*i|--in-?place").match,
     "sponge": re.compile("").match,
 }
-PYTHON = re.compile(r"(?:.*/)?python[\d.]*").fullmatch
 OUTPUTS = ("o", "save", "dest", "write", "export")  # options of a program that name what it writes begin so
 PRINTING = ("cat", "echo", "printf", *filters.TOOLS)  # commands of which nothing but the output is of interest
 COMMAND_TYPES = WORD_TYPES | {"command_name", "variable_assignment"}
@@ -186,7 +185,7 @@ def write_script(shell: Execution, node: SyntaxNode, body: SyntaxNode) -> bool:
 def change_files(shell: Execution, words: list[Text]) -> None:
     """Keep what a command makes of configs: of those that it changes in place, nothing is known; a copy has the content of the other."""
     name = words[0].string
-    if PYTHON(name):
+    if is_python(command_name(words[0])):
         written_by_python(shell, words[1:])
     if name not in COPYING and not (name in IN_PLACE and any(IN_PLACE[name](word.string) for word in words[1:])):
         return

@@ -97,10 +97,16 @@ SHELLS = ("bash", "sh", "zsh", "dash", "ksh")
 SCRIPTS = (".sh", ".bash", ".zsh", ".ksh")
 WRITTEN = (".sh", ".bash", ".slurm", ".sbatch", ".job")  # the ends of the names of scripts that are followed where another one writes them
 MOST = 12
+PYTHON = "python"
 
 
 def command_name(text: Text) -> str:
     return text.string.rpartition("/")[2]
+
+
+def is_python(name: str) -> bool:
+    """Whether a command is an interpreter of Python: `python3.11`, not `python3python3` or `python-config`."""
+    return name.startswith(PYTHON) and name[len(PYTHON) :].strip("0123456789.") in ("", "w", "t")
 
 
 def unwrapped(words: list[Text]) -> tuple[list[Text], dict[str, Text], list[Text]]:

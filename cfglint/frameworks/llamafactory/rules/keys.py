@@ -15,7 +15,6 @@ from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 from cfglint.frameworks.llamafactory.releases import ARGUMENTS, HISTORY, arguments, ever, removed_in
 from cfglint.frameworks.releases.versions import dotted
 from cfglint.frameworks.remedies import rename
-from cfglint.launch.launcher import launcher_of
 from cfglint.launch.launchers.llamafactory import is_switched_on
 from cfglint.source.annotations import ConfigValue, Iterator, Operand
 
@@ -129,8 +128,8 @@ def ignores_unknown(config: LlamaFactoryConfig) -> bool:
 
 @rule("LLF003")
 def word_beside_config(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    line, release = config.facts.launch.line, config.own_version
-    if line is None or not launcher_of(line).takes_assignments or not any(file.role == "positional" for file in line.files):
+    line, command, release = config.facts.launch.line, config.facts.launch.command, config.own_version
+    if line is None or command is None or not command.assignments:
         return
     words = [word.value for word in line.arguments[1:] if word.value is not None]
     assigned = [word for word in words if "=" in word and not word.startswith("--")]
